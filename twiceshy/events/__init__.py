@@ -1,0 +1,1 @@
+"""Pydantic models of every event: the source of schemas/."""

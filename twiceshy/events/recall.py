@@ -1,0 +1,190 @@
+"""Questions to the memory and their replies. Times in replies are RFC 3339; an open end is null."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from twiceshy.events.common import Event, Id, Instant, Name, Slug, Tenant, Text, Title, Unit
+from twiceshy.events.incident import CauseCategory, CodeRef, EntityMention, MistakeCategory
+
+LegStatus = Literal["ok", "timeout", "error", "skipped"]
+Kind = Literal["episode", "lesson", "playbook", "rule", "mistake", "fact"]
+Include = Literal["episodes", "lessons", "playbooks", "rules", "mistakes", "facts"]
+INCLUDE_ALL: tuple[Include, ...] = ("episodes", "lessons", "playbooks", "rules", "mistakes", "facts")
+
+
+class RecallRequested(Event):
+    tenant: Tenant
+    query: Annotated[str, Field(max_length=16_384)] = ""
+    entities: Annotated[tuple[Name, ...], Field(max_length=64)] = ()
+    fault_signature: Text | None = None
+    as_of: Instant | None = None
+    known_at: Instant | None = None
+    at_least: Instant | None = None
+    limit: Annotated[int, Field(ge=1, le=50)] = 5
+    max_tokens: Annotated[int | None, Field(ge=1)] = None
+    deadline_ms: Annotated[int, Field(ge=1, le=60_000)] = 500
+    include: tuple[Include, ...] = INCLUDE_ALL
+
+    @field_validator("query", "fault_signature")
+    @classmethod
+    def _without_nul(cls, value: str | None) -> str | None:
+        return value if value is None else value.replace("\x00", " ")
+
+
+class Leg(Event):
+    status: LegStatus
+    hits: Annotated[int, Field(ge=0)] = 0
+    took_ms: float = 0.0
+    reason: str | None = None
+
+
+class Item(Event):
+    """What every recalled item has: an id, a kind, who says so, four stamps, and what it rests on."""
+
+    id: Id
+    kind: Kind
+    origin: Name | None
+    trust: Unit
+    t_valid: Instant
+    t_invalid: Instant | None
+    ingested_at: Instant
+    t_expired: Instant | None
+    rests_on: tuple[Id, ...] = ()
+    contested: bool = False
+
+
+class Why(Event):
+    """The rank (from 0) that each leg gave the episode, and what it matched on."""
+
+    semantic: int | None = None
+    lexical: int | None = None
+    graph: int | None = None
+    terms: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+
+
+class Episode(Item):
+    kind: Literal["episode"] = "episode"
+    rank: Annotated[int, Field(ge=1)]
+    fingerprint: Name
+    title: Title
+    summary: Text | None = None
+    cause: Text | None = None
+    cause_category: CauseCategory | None = None
+    resolution: Text | None = None
+    severity: Name | None = None
+    concluded_at: Instant
+    score: float
+    incomplete: bool
+    why: Why
+    entities: tuple[EntityMention, ...] = ()
+    code_refs: tuple[CodeRef, ...] = ()
+    links: tuple[str, ...] = ()
+
+
+class Lesson(Item):
+    kind: Literal["lesson"] = "lesson"
+    text: Text
+
+
+class Playbook(Item):
+    kind: Literal["playbook"] = "playbook"
+    steps: tuple[Text, ...]
+
+
+class MistakeItem(Item):
+    kind: Literal["mistake"] = "mistake"
+    category: MistakeCategory
+    statement: Text
+
+
+class Rule(Item):
+    kind: Literal["rule"] = "rule"
+    category: MistakeCategory
+    statement: Text
+    incidents: int
+
+
+class Fact(Item):
+    kind: Literal["fact"] = "fact"
+    subject: Name
+    predicate: Slug
+    object: Name
+
+
+class Reply(Event):
+    """The envelope of every reply, an error's too. ``detail`` says what to change, or what is missing."""
+
+    status: Literal["ok", "invalid", "expired", "unavailable"]
+    detail: str | None = None
+    partial: bool = False
+    known_at: Instant | None = None
+    generation: Slug | None = None
+    took_ms: float = 0.0
+
+
+class RecallReplied(Reply):
+    mode: Literal["active", "shadow"] = "active"
+    novel: bool = False
+    unknown_entities: tuple[str, ...] = ()
+    as_of: Instant | None = None
+    legs: dict[str, Leg] = {}
+    results: tuple[Episode, ...] = ()
+    lessons: tuple[Lesson, ...] = ()
+    playbooks: tuple[Playbook, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    mistakes: tuple[MistakeItem, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    truncated: bool = False
+    parts_ms: Annotated[dict[str, float], Field(description="where the time went")] = {}
+
+
+class HistoryRequested(Event):
+    tenant: Tenant
+    subject: Name
+    predicate: Slug
+
+
+class FactVersion(Fact):
+    invalidated_by_event: Id | None = None
+    invalidated_at: Instant | None = None
+    reaffirmed_by: tuple[str, ...] = ()
+
+
+class HistoryReplied(Reply):
+    versions: tuple[FactVersion, ...] = ()
+
+
+class ValueRequested(Event):
+    tenant: Tenant
+    subject: Name
+    predicate: Slug
+    as_of: Instant | None = None
+    known_at: Instant | None = None
+
+
+class ValueReplied(Reply):
+    facts: tuple[Fact, ...] = ()
+
+
+class EntitiesRequested(Event):
+    tenant: Tenant
+    origin: Name
+    fingerprint: Name
+    as_of: Instant | None = None
+    known_at: Instant | None = None
+
+
+class EntitiesReplied(Reply):
+    entities: tuple[EntityMention, ...] = ()
+
+
+class ItemsRequested(Event):
+    tenant: Tenant
+    ids: Annotated[tuple[Id, ...], Field(min_length=1, max_length=100)]
+
+
+class ItemsReplied(Reply):
+    items: tuple[Episode | Lesson | Playbook | MistakeItem | Rule | Fact, ...] = ()
+    missing_ids: tuple[Id, ...] = ()

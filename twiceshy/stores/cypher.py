@@ -1,0 +1,371 @@
+"""Every query of the graph, as a constant. One clause a line; what varies is a bound parameter.
+
+Lists go through ``CALL { UNWIND … RETURN count(*) }``: a bare UNWIND of an empty list ends a query silently.
+Every write begins with the fence: no row means that another writer was here.
+"""
+
+INDEXES: tuple[tuple[str, str], ...] = (
+    ("Meta", "stage"),
+    ("Entry", "event_id"),
+    ("Incident", "key"),
+    ("Observation", "observation_id"),
+    ("Observation", "incident"),
+    ("Observation", "slot"),
+    ("MemoryEntity", "key"),
+    ("MemoryEntity", "folded"),
+    ("MemoryEpisode", "version_id"),
+    ("MemoryEpisode", "incident"),
+    ("MemoryFact", "version_id"),
+    ("MemoryFact", "slot"),
+    ("MemoryFact", "subject"),
+    ("MemoryLesson", "version_id"),
+    ("MemoryLesson", "incident"),
+    ("MemoryPlaybook", "version_id"),
+    ("MemoryPlaybook", "incident"),
+    ("MemoryMistake", "version_id"),
+    ("MemoryMistake", "incident"),
+    ("MemoryMistake", "category"),
+    ("MemoryRule", "version_id"),
+    ("MemoryRule", "category"),
+)
+
+MAKE_META = """
+MERGE (m:Meta {stage: $stage})
+ON CREATE SET m.watermark = 0
+RETURN m.watermark
+"""
+
+WATERMARKS = """
+MATCH (m:Meta)
+RETURN m.stage, m.watermark
+"""
+
+MOVE_WATERMARK = """
+MATCH (m:Meta {stage: $stage})
+WHERE m.watermark = $seen
+SET m.watermark = $next
+RETURN m.watermark
+"""
+
+APPLIED_ENTRIES = """
+UNWIND $event_ids AS event_id
+MATCH (e:Entry {event_id: event_id})
+RETURN e.event_id, e.result
+"""
+
+INCIDENTS = """
+UNWIND $incidents AS key
+MATCH (i:Incident {key: key})
+RETURN i.key, i.revised_at, i.event_id, i.content_hash, i.episode_id, i.t_valid
+"""
+
+SLOTS_OF_INCIDENTS = """
+UNWIND $incidents AS key
+MATCH (o:Observation {incident: key})
+WHERE o.t_retracted = $forever
+RETURN DISTINCT o.slot
+"""
+
+LIVE_OBSERVATIONS = """
+UNWIND $slots AS slot
+MATCH (o:Observation {slot: slot})
+WHERE o.t_retracted = $forever
+RETURN o.slot, o.object, o.holds, o.valid_from, o.valid_to, o.incident, o.revised_at, o.event_id, o.trust,
+       o.confidence, o.t_created, o.t_retracted, o.observation_id, o.subject, o.predicate, o.origin
+"""
+
+CURRENT_FACTS = """
+UNWIND $slots AS slot
+MATCH (f:MemoryFact {slot: slot})
+WHERE f.t_expired = $forever
+RETURN f.slot, f.object, f.t_valid, f.t_invalid, f.t_created, f.t_expired, f.founder, f.source
+"""
+
+RECORD = """
+MATCH (m:Meta {stage: $stage})
+WHERE m.watermark = $seen
+SET m.watermark = $next
+WITH m
+CALL { UNWIND $entries AS r CREATE (n:Entry) SET n = r RETURN count(*) AS entries }
+CALL { UNWIND $incidents AS r MERGE (n:Incident {key: r.key}) SET n += r RETURN count(*) AS incidents }
+CALL { UNWIND $entities AS r MERGE (n:MemoryEntity {key: r.key}) ON CREATE SET n = r RETURN count(*) AS entities }
+CALL { UNWIND $episodes AS r CREATE (n:MemoryEpisode) SET n = r RETURN count(*) AS episodes }
+CALL { UNWIND $observations AS r CREATE (n:Observation) SET n = r RETURN count(*) AS observations }
+CALL { UNWIND $facts AS r CREATE (n:MemoryFact) SET n = r RETURN count(*) AS facts }
+CALL {
+  UNWIND $mentions AS r
+  MATCH (a:MemoryEpisode {version_id: r.from})
+  MATCH (b:MemoryEntity {key: r.to})
+  CREATE (a)-[x:MENTIONS]->(b)
+  SET x = r.stamps
+  RETURN count(*) AS mentions
+}
+CALL {
+  UNWIND $resolutions AS r
+  MATCH (a:MemoryEpisode {version_id: r.from})
+  MATCH (b:MemoryEntity {key: r.to})
+  CREATE (a)-[x:RESOLVED_BY]->(b)
+  SET x = r.stamps
+  RETURN count(*) AS resolutions
+}
+CALL {
+  UNWIND $subjects AS r
+  MATCH (a:MemoryFact {version_id: r.from})
+  MATCH (b:MemoryEntity {key: r.to})
+  CREATE (a)-[x:SUBJECT]->(b)
+  SET x = r.stamps
+  RETURN count(*) AS subjects
+}
+CALL {
+  UNWIND $objects AS r
+  MATCH (a:MemoryFact {version_id: r.from})
+  MATCH (b:MemoryEntity {key: r.to})
+  CREATE (a)-[x:OBJECT]->(b)
+  SET x = r.stamps
+  RETURN count(*) AS objects
+}
+CALL {
+  UNWIND $expired_episodes AS r
+  MATCH (e:MemoryEpisode {version_id: r.version_id})
+  SET e.t_expired = r.at
+  WITH e, r
+  OPTIONAL MATCH (e)-[x:MENTIONS|RESOLVED_BY]->(:MemoryEntity)
+  SET x.t_expired = r.at
+  RETURN count(*) AS expired_episodes
+}
+CALL {
+  UNWIND $expired_facts AS r
+  MATCH (f:MemoryFact {version_id: r.version_id})
+  SET f.t_expired = r.at, f.invalidated_at = r.at, f.invalidated_by_event = r.by, f.superseded_by = r.superseded_by
+  WITH f, r
+  OPTIONAL MATCH (f)-[x:SUBJECT|OBJECT]->(:MemoryEntity)
+  SET x.t_expired = r.at
+  RETURN count(*) AS expired_facts
+}
+CALL {
+  UNWIND $retracted AS r
+  MATCH (o:Observation {observation_id: r.observation_id})
+  SET o.t_retracted = r.at
+  RETURN count(*) AS retracted
+}
+RETURN m.watermark
+"""
+
+REFLECT = """
+MATCH (m:Meta {stage: $stage})
+WHERE m.watermark = $seen
+SET m.watermark = $next
+WITH m
+CALL { UNWIND $lessons AS r CREATE (n:MemoryLesson) SET n = r RETURN count(*) AS lessons }
+CALL { UNWIND $playbooks AS r CREATE (n:MemoryPlaybook) SET n = r RETURN count(*) AS playbooks }
+CALL { UNWIND $mistakes AS r CREATE (n:MemoryMistake) SET n = r RETURN count(*) AS mistakes }
+CALL {
+  UNWIND $lessons AS r
+  MATCH (a:MemoryLesson {version_id: r.version_id})
+  MATCH (b:MemoryEpisode {version_id: r.episode_id})
+  CREATE (a)-[x:RESTS_ON {t_created: r.t_created, source: r.source, status: r.status, confidence_score: 1.0}]->(b)
+  RETURN count(*) AS lesson_edges
+}
+CALL {
+  UNWIND $playbooks AS r
+  MATCH (a:MemoryPlaybook {version_id: r.version_id})
+  MATCH (b:MemoryEpisode {version_id: r.episode_id})
+  CREATE (a)-[x:RESTS_ON {t_created: r.t_created, source: r.source, status: r.status, confidence_score: 1.0}]->(b)
+  RETURN count(*) AS playbook_edges
+}
+CALL {
+  UNWIND $mistakes AS r
+  MATCH (a:MemoryMistake {version_id: r.version_id})
+  MATCH (b:MemoryEpisode {version_id: r.episode_id})
+  CREATE (a)-[x:RESTS_ON {t_created: r.t_created, source: r.source, status: r.status, confidence_score: 1.0}]->(b)
+  RETURN count(*) AS mistake_edges
+}
+CALL {
+  UNWIND $closed AS r
+  MATCH (n:MemoryLesson {incident: r.incident})
+  WHERE n.t_expired = $forever AND n.t_created < r.at
+  SET n.t_expired = r.at
+  RETURN count(*) AS closed_lessons
+}
+CALL {
+  UNWIND $closed AS r
+  MATCH (n:MemoryPlaybook {incident: r.incident})
+  WHERE n.t_expired = $forever AND n.t_created < r.at
+  SET n.t_expired = r.at
+  RETURN count(*) AS closed_playbooks
+}
+CALL {
+  UNWIND $closed AS r
+  MATCH (n:MemoryMistake {incident: r.incident})
+  WHERE n.t_expired = $forever AND n.t_created < r.at
+  SET n.t_expired = r.at
+  RETURN count(*) AS closed_mistakes
+}
+RETURN m.watermark
+"""
+
+MISTAKES_CLOSED = """
+UNWIND $closed AS r
+MATCH (n:MemoryMistake {incident: r.incident})
+WHERE n.t_expired = r.at
+RETURN DISTINCT r.at, n.category
+"""
+
+MISTAKES_OF_CATEGORIES = """
+UNWIND $categories AS category
+MATCH (n:MemoryMistake {category: category})
+WHERE n.t_created <= $until AND n.t_expired > $since
+RETURN n.version_id, n.category, n.incident, n.statement, n.t_created, n.t_expired, n.t_valid
+ORDER BY n.t_created, n.version_id
+"""
+
+RULES_OF_CATEGORIES = """
+UNWIND $categories AS category
+MATCH (n:MemoryRule {category: category})
+WHERE n.t_created <= $until AND n.t_expired > $since
+RETURN n.version_id, n.category, n.rests_on, n.t_created, n.t_expired
+ORDER BY n.t_created, n.version_id
+"""
+
+CONSOLIDATE = """
+MATCH (m:Meta {stage: $stage})
+WHERE m.watermark = $seen
+SET m.watermark = $next
+WITH m
+CALL { UNWIND $rules AS r CREATE (n:MemoryRule) SET n = r RETURN count(*) AS rules }
+CALL {
+  UNWIND $rests_on AS r
+  MATCH (a:MemoryRule {version_id: r.from})
+  MATCH (b:MemoryMistake {version_id: r.to})
+  CREATE (a)-[x:RESTS_ON {t_created: r.t_created, source: r.source, status: 'active', confidence_score: 1.0}]->(b)
+  RETURN count(*) AS rests_on
+}
+CALL {
+  UNWIND $withdrawn AS r
+  MATCH (n:MemoryRule {version_id: r.version_id})
+  SET n.t_expired = r.at
+  RETURN count(*) AS withdrawn
+}
+RETURN m.watermark
+"""
+
+ENTITIES_BY_NAME = """
+UNWIND $names AS name
+MATCH (n:MemoryEntity {folded: name})
+RETURN name, n.key
+"""
+
+ENTITIES_BY_KEY = """
+UNWIND $keys AS key
+MATCH (n:MemoryEntity {key: key})
+RETURN n.key
+"""
+
+EPISODES_MENTIONING = """
+MATCH (n:MemoryEntity {key: $key})
+WITH n
+MATCH (n)<-[m:MENTIONS|RESOLVED_BY]-(e:MemoryEpisode)
+WHERE m.t_valid <= $as_of AND m.t_invalid > $as_of AND m.t_created <= $known_at AND m.t_expired > $known_at
+RETURN e.version_id, e.concluded_at, count(m)
+ORDER BY e.concluded_at DESC, e.version_id
+LIMIT 200
+"""
+
+EPISODES = """
+UNWIND $ids AS id
+MATCH (e:MemoryEpisode {version_id: id})
+WHERE e.t_valid <= $as_of AND e.t_invalid > $as_of AND e.t_created <= $known_at AND e.t_expired > $known_at
+RETURN e.version_id, e.incident, e.origin, e.trust, e.body, e.t_valid, e.t_invalid, e.t_created, e.t_expired
+"""
+
+LESSONS = """
+UNWIND $incidents AS incident
+MATCH (n:MemoryLesson {incident: incident})
+WHERE n.t_valid <= $as_of AND n.t_invalid > $as_of AND n.t_created <= $known_at AND n.t_expired > $known_at
+RETURN n.version_id, n.origin, n.trust, n.text, n.episode_id, n.t_valid, n.t_invalid, n.t_created, n.t_expired
+"""
+
+PLAYBOOKS = """
+UNWIND $incidents AS incident
+MATCH (n:MemoryPlaybook {incident: incident})
+WHERE n.t_valid <= $as_of AND n.t_invalid > $as_of AND n.t_created <= $known_at AND n.t_expired > $known_at
+RETURN n.version_id, n.origin, n.trust, n.steps, n.episode_id, n.t_valid, n.t_invalid, n.t_created, n.t_expired
+"""
+
+MISTAKES = """
+UNWIND $incidents AS incident
+MATCH (n:MemoryMistake {incident: incident})
+WHERE n.t_valid <= $as_of AND n.t_invalid > $as_of AND n.t_created <= $known_at AND n.t_expired > $known_at
+RETURN n.version_id, n.origin, n.trust, n.category, n.statement, n.episode_id, n.t_valid, n.t_invalid, n.t_created,
+       n.t_expired
+ORDER BY n.t_created, n.version_id
+"""
+
+RULES = """
+UNWIND $categories AS category
+MATCH (r:MemoryRule {category: category})
+WHERE r.t_valid <= $as_of AND r.t_invalid > $as_of AND r.t_created <= $known_at AND r.t_expired > $known_at
+WITH r
+MATCH (n:MemoryMistake {category: r.category})
+WHERE n.t_created <= $known_at AND n.t_expired > $known_at
+RETURN r.version_id, r.category, r.statement, r.rests_on, r.t_valid, r.t_invalid, r.t_created, r.t_expired,
+       count(DISTINCT n.incident), max(n.trust)
+"""
+
+FACTS_ABOUT = """
+UNWIND $subjects AS subject
+MATCH (f:MemoryFact {subject: subject})
+WHERE f.t_valid <= $as_of AND f.t_invalid > $as_of AND f.t_created <= $known_at AND f.t_expired > $known_at
+RETURN f.version_id, f.slot, f.subject, f.predicate, f.object, f.origin, f.founder, f.t_valid, f.t_invalid,
+       f.t_created, f.t_expired
+ORDER BY f.subject, f.predicate, f.object
+LIMIT 100
+"""
+
+TRUST_OF_FACTS = """
+UNWIND $facts AS fact
+MATCH (o:Observation {slot: fact.slot})
+WHERE o.object = fact.object AND o.holds AND o.valid_from < fact.t_invalid AND o.valid_to > fact.t_valid
+  AND o.t_created <= $known_at AND o.t_retracted > $known_at
+RETURN fact.version_id, max(o.trust)
+"""
+
+EXPORT_NODES = """
+MATCH (n)
+WHERE NOT n:Meta
+RETURN labels(n)[0], properties(n)
+"""
+
+EXPORT_EDGES = """
+MATCH (a)-[r]->(b)
+RETURN labels(a)[0], coalesce(a.version_id, a.key), type(r), properties(r), labels(b)[0], coalesce(b.version_id, b.key)
+"""
+
+HOLD_ITEM = """
+MERGE (q:QuarantinedItem {item_id: $item_id})
+ON CREATE SET q.tenant = $tenant, q.origin = $origin, q.content_hash = $content_hash, q.event_id = $event_id,
+  q.state = $state, q.held_at = $held_at, q.expires_at = $expires_at, q.item = $item
+RETURN q.state
+"""
+
+QUARANTINED_ITEMS = """
+MATCH (q:QuarantinedItem {tenant: $tenant})
+RETURN q.item_id, q.state, q.held_at, q.expires_at, q.item
+ORDER BY q.held_at, q.item_id
+"""
+
+QUARANTINE_INDEXES: tuple[tuple[str, str], ...] = (
+    ("QuarantinedItem", "item_id"),
+    ("QuarantinedItem", "tenant"),
+)
+
+# Labels and fields cannot be parameters. These come from the closed lists above.
+CREATE_INDEX = {
+    (label, field): f"CREATE INDEX FOR (n:{label}) ON (n.{field})" for label, field in INDEXES + QUARANTINE_INDEXES
+}
+
+LIST_INDEXES = """
+CALL db.indexes()
+YIELD label, properties, status
+RETURN label, properties, status
+"""

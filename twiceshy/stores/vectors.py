@@ -1,0 +1,298 @@
+"""The adapter of Qdrant: one collection for all tenants, a point a version of an item.
+
+Points are inserted only if they are not there yet; all that changes later is their closing stamp and a
+vector that was missing. So a late writer cannot undo anything.
+"""
+
+import contextlib
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+from qdrant_client import AsyncQdrantClient, models
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+from twiceshy.core.ids import derive
+from twiceshy.core.lexical import TOKENISER_VERSION
+from twiceshy.core.temporal import FOREVER
+from twiceshy.errors import NotReadyError, TransientError
+from twiceshy.stores.embeddings import Model, Vector
+
+DENSE = "dense"
+LEXICAL = "lexical"
+POINTS_MAX = 100
+
+_INDEXED: dict[str, Any] = {
+    "tenant": models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True),
+    "generation": models.PayloadSchemaType.KEYWORD,
+    "kind": models.PayloadSchemaType.KEYWORD,
+    "t_valid": models.PayloadSchemaType.INTEGER,
+    "t_invalid": models.PayloadSchemaType.INTEGER,
+    "t_created": models.PayloadSchemaType.INTEGER,
+    "t_expired": models.PayloadSchemaType.INTEGER,
+    "vector_missing": models.PayloadSchemaType.BOOL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One version of an item, with its vectors.
+
+    ``dense`` is None for a text that cannot be embedded, and while the embedder is away; then
+    ``vector_missing`` says that it will be filled in.
+    """
+
+    version_id: str
+    tenant: str
+    generation: str
+    kind: str
+    t_valid: int
+    t_invalid: int
+    t_created: int
+    t_expired: int
+    lexical: dict[int, float]
+    payload: dict[str, Any]
+    dense: Vector | None
+    vector_missing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory, of which generation, and the moment on both axes (epoch milliseconds)."""
+
+    tenant: str
+    generation: str
+    as_of: int
+    known_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    version_id: str
+    score: float
+
+
+def collection_name(model: Model) -> str:
+    slug = "".join(letter if letter.isalnum() else "-" for letter in model.name.lower())
+    return f"twiceshy-items-{slug}-{model.dimension}-t{TOKENISER_VERSION}"
+
+
+def point_id(generation: str, version_id: str) -> str:
+    return derive("point", generation, version_id)
+
+
+@contextlib.asynccontextmanager
+async def answering() -> AsyncIterator[None]:
+    """Turns what passes into TransientError."""
+    try:
+        yield
+    except (ResponseHandlingException, httpx.TransportError, OSError) as error:
+        raise TransientError(f"Qdrant does not answer: {error!r}") from error
+    except UnexpectedResponse as error:
+        if error.status_code is not None and (error.status_code >= 500 or error.status_code == 429):
+            raise TransientError(f"Qdrant could not answer: {error.status_code} {error.reason_phrase}") from error
+        raise
+
+
+class Vectors:
+    """The collection of one embedding model."""
+
+    def __init__(self, client: AsyncQdrantClient, model: Model) -> None:
+        self._client = client
+        self._model = model
+        self.collection = collection_name(model)
+
+    async def prepare(self) -> None:
+        """Makes the collection and its payload indexes, or verifies that what is there fits the model.
+
+        Raises:
+            NotReadyError: the collection was made for other vectors.
+        """
+        async with answering():
+            try:
+                await self._client.create_collection(
+                    self.collection,
+                    vectors_config={
+                        DENSE: models.VectorParams(size=self._model.dimension, distance=models.Distance.COSINE)
+                    },
+                    sparse_vectors_config={LEXICAL: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+                    metadata={"model": self._model.name, "fingerprint": self._model.fingerprint},
+                )
+            except UnexpectedResponse as error:
+                if error.status_code != 409:
+                    raise
+            await self._verify()
+            for field, schema in _INDEXED.items():
+                await self._client.create_payload_index(self.collection, field, schema, wait=True)
+
+    async def _verify(self) -> None:
+        config = (await self._client.get_collection(self.collection)).config
+        vectors = config.params.vectors
+        dense = vectors.get(DENSE) if isinstance(vectors, dict) else None
+        if dense is None or dense.size != self._model.dimension or dense.distance != models.Distance.COSINE:
+            raise NotReadyError(
+                f"The collection {self.collection} does not have vectors of {self._model.dimension} dimensions "
+                "with cosine distance. Delete it and fold the log again, or set another embeddings_model."
+            )
+        fingerprint = (config.metadata or {}).get("fingerprint")
+        if fingerprint != self._model.fingerprint:
+            raise NotReadyError(
+                f"The vectors in {self.collection} were made by another model of the name {self._model.name!r}: "
+                "a known text has another vector now. Set embeddings_model back to the model that made them, or "
+                "give the new one a name of its own and fold the log again."
+            )
+
+    async def insert(self, items: Sequence[Item]) -> None:
+        """Adds the items that are not there yet, and leaves those that are as they are."""
+        for start in range(0, len(items), POINTS_MAX):
+            points = [_point(item) for item in items[start : start + POINTS_MAX]]
+            async with answering():
+                await self._client.upsert(self.collection, points, wait=True, update_mode=models.UpdateMode.INSERT_ONLY)
+
+    async def close(self, generation: str, closed: Iterable[tuple[str, int]]) -> None:
+        """Sets the closing stamp (``t_expired``) of versions that are no longer believed."""
+        by_stamp: dict[int, list[models.ExtendedPointId]] = defaultdict(list)
+        for version_id, at in closed:
+            by_stamp[at].append(point_id(generation, version_id))
+        for at, points in by_stamp.items():
+            async with answering():
+                await self._client.set_payload(self.collection, {"t_expired": at}, points=points, wait=True)
+
+    async def semantic(self, scope: Scope, kind: str, vector: Vector, limit: int) -> list[Hit]:
+        """The nearest items by cosine similarity, nearest first."""
+        return await self._search(scope, kind, vector, DENSE, limit, params=None)
+
+    async def lexical(self, scope: Scope, kind: str, weights: dict[int, float], limit: int) -> list[Hit]:
+        """The best items by BM25, whose IDF counts what the scope sees and nothing else."""
+        query = models.SparseVector(indices=list(weights), values=list(weights.values()))
+        corpus = models.IdfCorpusParams(corpus=scope_filter(scope, kind))
+        return await self._search(scope, kind, query, LEXICAL, limit, models.SearchParams(idf=corpus))
+
+    async def _search(
+        self, scope: Scope, kind: str, query: Any, using: str, limit: int, params: models.SearchParams | None
+    ) -> list[Hit]:
+        async with answering():
+            found = await self._client.query_points(
+                self.collection,
+                query=query,
+                using=using,
+                query_filter=scope_filter(scope, kind),
+                search_params=params,
+                limit=limit,
+                with_payload=["version_id"],
+            )
+        hits = [Hit((point.payload or {})["version_id"], point.score) for point in found.points]
+        # Equal scores come in the order of internal ids, which another build of the memory has not.
+        return sorted(hits, key=lambda hit: (-hit.score, hit.version_id))
+
+    async def payloads(self, generation: str, version_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The payloads of those versions that have a point, by version id."""
+        if not version_ids:
+            return {}
+        async with answering():
+            points = await self._client.retrieve(
+                self.collection, [point_id(generation, version_id) for version_id in version_ids], with_payload=True
+            )
+        return {(point.payload or {})["version_id"]: point.payload or {} for point in points}
+
+    async def missing(self, generation: str, limit: int) -> list[dict[str, Any]]:
+        """Payloads of items that are found by their words alone, for want of a vector."""
+        condition = models.Filter(
+            must=[
+                models.FieldCondition(key="vector_missing", match=models.MatchValue(value=True)),
+                models.FieldCondition(key="generation", match=models.MatchValue(value=generation)),
+            ]
+        )
+        async with answering():
+            points, _ = await self._client.scroll(self.collection, condition, limit=limit, with_payload=True)
+        return [point.payload or {} for point in points]
+
+    async def fill(self, generation: str, vectors: dict[str, Vector | None]) -> None:
+        """Gives items the vectors that they lacked, by version id; None for a text that cannot have one."""
+        found = {point_id(generation, version): vector for version, vector in vectors.items() if vector is not None}
+        never: list[models.ExtendedPointId] = [point_id(generation, version) for version, vector in vectors.items() if vector is None]
+        async with answering():
+            if found:
+                points = [models.PointVectors(id=point, vector={DENSE: vector}) for point, vector in found.items()]
+                await self._client.update_vectors(self.collection, points, wait=True)
+                filled = {"vector_missing": False, "has_vector": True}
+                await self._client.set_payload(self.collection, filled, points=[*found], wait=True)
+            if never:
+                await self._client.set_payload(self.collection, {"vector_missing": False}, points=never, wait=True)
+
+    async def every(self, tenant: str, generation: str) -> AsyncIterator[tuple[dict[str, Any], Vector | None]]:
+        """Each point of a tenant's generation: payload, and dense vector."""
+        offset: models.ExtendedPointId | None = None
+        condition = models.Filter(must=_owner(tenant, generation))
+        while True:
+            async with answering():
+                points, offset = await self._client.scroll(
+                    self.collection, condition, limit=256, offset=offset, with_payload=True, with_vectors=[DENSE]
+                )
+            for point in points:
+                named: Any = point.vector or {}
+                yield point.payload or {}, named.get(DENSE)
+            if offset is None:
+                return
+
+    async def drop(self, tenant: str, generation: str) -> None:
+        """Deletes a tenant's points of one generation."""
+        async with answering():
+            await self._client.delete(
+                self.collection,
+                models.FilterSelector(filter=models.Filter(must=_owner(tenant, generation))),
+                wait=True,
+            )
+
+    async def aclose(self) -> None:
+        await self._client.close()
+
+
+def _point(item: Item) -> models.PointStruct:
+    vector: dict[str, Any] = {
+        LEXICAL: models.SparseVector(indices=list(item.lexical), values=list(item.lexical.values()))
+    }
+    if item.dense is not None:
+        vector[DENSE] = item.dense
+    payload = {
+        "version_id": item.version_id,
+        "tenant": item.tenant,
+        "generation": item.generation,
+        "kind": item.kind,
+        "t_valid": item.t_valid,
+        "t_invalid": item.t_invalid,
+        "t_created": item.t_created,
+        "t_expired": item.t_expired,
+        "has_vector": item.dense is not None,
+        "vector_missing": item.vector_missing,
+        **item.payload,
+    }
+    return models.PointStruct(id=point_id(item.generation, item.version_id), vector=vector, payload=payload)
+
+
+def _owner(tenant: str, generation: str) -> list[models.Condition]:
+    return [
+        models.FieldCondition(key="tenant", match=models.MatchValue(value=tenant)),
+        models.FieldCondition(key="generation", match=models.MatchValue(value=generation)),
+    ]
+
+
+def scope_filter(scope: Scope, kind: str) -> models.Filter:
+    """What a search may see: inside the search itself, or items nearer to the query crowd out the right ones."""
+    return models.Filter(
+        must=[
+            *_owner(scope.tenant, scope.generation),
+            models.FieldCondition(key="kind", match=models.MatchValue(value=kind)),
+            models.FieldCondition(key="t_valid", range=models.Range(lte=scope.as_of)),
+            models.FieldCondition(key="t_invalid", range=models.Range(gt=scope.as_of)),
+            models.FieldCondition(key="t_created", range=models.Range(lte=scope.known_at)),
+            models.FieldCondition(key="t_expired", range=models.Range(gt=scope.known_at)),
+        ]
+    )
+
+
+def everything_known() -> int:
+    """A ``known_at`` behind every transaction time: what is believed now."""
+    return FOREVER - 1

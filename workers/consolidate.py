@@ -1,0 +1,166 @@
+"""memory.reflected.v1 → consolidate → memory.consolidated.v1, memory.rules.v1
+
+Makes, extends and withdraws the rules that repeated mistakes come to.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from twiceshy.core.memory import key_of
+from twiceshy.core.rules import OpenMistake, RuleVersion, consolidate, rule_slot
+from twiceshy.core.temporal import FOREVER
+from twiceshy.events.chain import Consolidated, EntryConsolidated, EntryReflected, RuleChanged
+from twiceshy.events.incident import MistakeCategory
+from twiceshy.stores import cypher
+from twiceshy.stores.graph import Graph, Graphs
+from twiceshy.stream.chain import ChainStage, NotesProgress, Stopwatch, by_tenant, fresh, tenant_output
+from twiceshy.stream.outputs import tenant_partition
+from twiceshy.stream.records import Output
+from twiceshy.stream.topics import TOPICS
+
+Row = dict[str, Any]
+
+
+class ConsolidateStage(ChainStage[EntryReflected, EntryConsolidated]):
+    name = "consolidate"
+    model = EntryReflected
+    topic = TOPICS.memory_consolidated
+
+    def __init__(self, graphs: Graphs, progress: NotesProgress) -> None:
+        super().__init__(progress)
+        self._graphs = graphs
+
+    async def apply(self, batch: Sequence[EntryReflected]) -> list[EntryConsolidated]:
+        watch = Stopwatch()
+        made: dict[int, Consolidated] = {}
+        for tenant, indexes in by_tenant(batch).items():
+            results = await self._consolidate(tenant, [batch[index] for index in indexes])
+            made.update(zip(indexes, results, strict=True))
+        return [
+            EntryConsolidated.model_construct(
+                **_fields(event), consolidated=made[index], took_ms={**event.took_ms, self.name: watch.ms()}
+            )
+            for index, event in enumerate(batch)
+        ]
+
+    def without_part(self, event: EntryReflected) -> EntryConsolidated:
+        skipped = (*event.skipped, self.name)
+        return EntryConsolidated.model_construct(**{**_fields(event), "skipped": skipped}, consolidated=Consolidated())
+
+    def outputs(self, came: EntryReflected, made: EntryConsolidated) -> list[Output]:
+        return [*rule_outputs(made, self.name), self.pass_on(came, made)]
+
+    async def _consolidate(self, tenant: str, events: Sequence[EntryReflected]) -> list[Consolidated]:
+        graph = await self._graphs.prepared(tenant)
+        seen = (await graph.watermarks())[self.name]
+        touched = await _touched(graph, events)
+        categories = sorted(set().union(*touched.values()))
+        if not categories:
+            results = [Consolidated() for _ in events]
+        else:
+            first, last = (f([event.recorded.t_created for event in events]) for f in (min, max))
+            mistakes = await _mistakes(graph, categories, since=first - 1, until=last)
+            standing = await _rules(graph, categories, since=first - 1, until=last)
+            results = [
+                consolidate(
+                    tenant=tenant,
+                    categories=touched[event.recorded.t_created],
+                    mistakes=mistakes,
+                    rules=standing,
+                    incidents_min=event.entry.settings.rule_incidents_min,
+                    at=event.recorded.t_created,
+                )
+                for event in events
+            ]
+        await self._write(graph, seen, events, results)
+        return results
+
+    async def _write(
+        self, graph: Graph, seen: int, events: Sequence[EntryReflected], results: Sequence[Consolidated]
+    ) -> None:
+        rows: dict[str, list[Row]] = {"rules": [], "rests_on": [], "withdrawn": []}
+        new = fresh(events, seen)
+        if not new:
+            return
+        for index in new:
+            _add_rows(rows, events[index], results[index])
+        last = max(events[index].recorded.t_created for index in new)
+        await graph.write_fenced(cypher.CONSOLIDATE, stage=self.name, seen=seen, next_watermark=last, **rows)
+
+
+def rule_outputs(made: EntryConsolidated, worker: str) -> list[Output]:
+    """memory.rules.v1: the rules that an entry made; a tombstone for each that it withdrew without a successor."""
+    tenant, at = made.entry.tenant, made.recorded.t_created
+    outputs = []
+    for standing in made.consolidated.made:
+        changed = RuleChanged(tenant=tenant, rule=standing, t_created=at)
+        key = f"{tenant}/{standing.category.value}".encode()
+        outputs.append(
+            tenant_output(
+                TOPICS.memory_rules, changed, tenant=tenant, key=key, event_id=standing.version_id, worker=worker
+            )
+        )
+    for category in made.consolidated.ended:
+        partition = tenant_partition(tenant, TOPICS.memory_rules)
+        key = f"{tenant}/{category.value}".encode()
+        outputs.append(Output(TOPICS.memory_rules.name, key, None, (), partition))
+    return outputs
+
+
+def _fields(event: EntryReflected) -> dict[str, Any]:
+    return {name: getattr(event, name) for name in EntryReflected.model_fields}
+
+
+async def _touched(graph: Graph, events: Sequence[EntryReflected]) -> dict[int, set[str]]:
+    """By transaction time, the categories in which an entry opened or closed mistakes."""
+    touched = {event.recorded.t_created: {m.category.value for m in event.reflected.mistakes} for event in events}
+    closed = [
+        {"incident": key_of(event.entry.incident), "at": event.recorded.t_created}
+        for event in events
+        if event.entry.incident and event.recorded.change == "corrected"
+    ]
+    if closed:
+        for at, category in await graph.read(cypher.MISTAKES_CLOSED, closed=closed):
+            touched[at].add(category)
+    for categories in touched.values():
+        categories.discard(MistakeCategory.OTHER.value)
+    return touched
+
+
+async def _mistakes(graph: Graph, categories: list[str], *, since: int, until: int) -> list[OpenMistake]:
+    rows = await graph.read(cypher.MISTAKES_OF_CATEGORIES, categories=categories, since=since, until=until)
+    return [OpenMistake(*row) for row in rows]
+
+
+async def _rules(graph: Graph, categories: list[str], *, since: int, until: int) -> list[RuleVersion]:
+    rows = await graph.read(cypher.RULES_OF_CATEGORIES, categories=categories, since=since, until=until)
+    return [
+        RuleVersion(version_id, category, tuple(rests_on), t_created, t_expired)
+        for version_id, category, rests_on, t_created, t_expired in rows
+    ]
+
+
+def _add_rows(rows: dict[str, list[Row]], event: EntryReflected, result: Consolidated) -> None:
+    at, source = event.recorded.t_created, event.entry.event_id
+    provenance = {"source": source, "status": "active", "confidence_score": 1.0}
+    for standing in result.made:
+        rows["rules"].append(
+            {
+                "version_id": standing.version_id,
+                "slot": rule_slot(standing.category),
+                "category": standing.category.value,
+                "statement": standing.statement,
+                "incidents": standing.incidents,
+                "rests_on": list(standing.rests_on),
+                "t_valid": standing.t_valid,
+                "t_invalid": FOREVER,
+                "t_created": at,
+                "t_expired": FOREVER,
+                **provenance,
+            }
+        )
+        rows["rests_on"] += [
+            {"from": standing.version_id, "to": mistake, "t_created": at, "source": source}
+            for mistake in standing.rests_on
+        ]
+    rows["withdrawn"] += [{"version_id": version_id, "at": at} for version_id in result.withdrawn]
