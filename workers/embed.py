@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import structlog
-from twiceshy.stores.embeddings import Embedded, EmbeddingsClient
 
 from twiceshy.core.lexical import document_weights
 from twiceshy.core.memory import key_of
@@ -18,8 +17,10 @@ from twiceshy.errors import TransientError
 from twiceshy.events.chain import EntryConsolidated, StandingRule
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.stores import cypher
+from twiceshy.stores.embeddings import Embedded, EmbeddingsClient
 from twiceshy.stores.graph import Graphs
-from twiceshy.stores.vectors import POINTS_MAX, Item, Vectors
+from twiceshy.stores.points import Item
+from twiceshy.stores.vectors import POINTS_MAX, Vectors
 from twiceshy.stream.chain import (
     ChainStage,
     NotesProgress,

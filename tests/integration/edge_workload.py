@@ -115,9 +115,11 @@ def query(random: Random, ids: list[models.ExtendedPointId]) -> models.QueryRequ
     return models.QueryRequest(query=sparse(random, 4), using="words", params=params, **common)
 
 
-def write(random: Random, ids: list[models.ExtendedPointId]) -> models.UpdateOperation:
-    """An upsert in one of its modes, a change of payloads or of vectors, or a deletion, of some of the ids."""
-    some = random.sample(ids, random.randrange(1, 6))
+def write(
+    random: Random, ids: list[models.ExtendedPointId], there: list[models.ExtendedPointId]
+) -> models.UpdateOperation:
+    """An upsert in one of its modes or a deletion of some ids, or a change of some that are there."""
+    some, present = (random.sample(among, random.randrange(1, 6)) for among in (ids, there))
     wanted = filter_(random, ids, depth=0)
     payload = {"t_expired": random.randrange(2_000), "kind": random.choice((*KINDS, None))}
     match random.randrange(6):
@@ -126,12 +128,12 @@ def write(random: Random, ids: list[models.ExtendedPointId]) -> models.UpdateOpe
             mode = random.choice(list(models.UpdateMode))
             return models.UpsertOperation(upsert=models.PointsList(points=points, update_mode=mode))
         case 1:
-            return models.SetPayloadOperation(set_payload=models.SetPayload(payload=payload, points=some))
+            return models.SetPayloadOperation(set_payload=models.SetPayload(payload=payload, points=present))
         case 2:
             return models.SetPayloadOperation(set_payload=models.SetPayload(payload=payload, filter=wanted))
         case 3:
             vectors: list[Any] = [{"text": dense(random)}, {"words": sparse(random, 3), "cause": dense(random)}]
-            changed = [models.PointVectors(id=identity, vector=random.choice(vectors)) for identity in some]
+            changed = [models.PointVectors(id=identity, vector=random.choice(vectors)) for identity in present]
             return models.UpdateVectorsOperation(update_vectors=models.UpdateVectors(points=changed))
         case 4:
             return models.DeleteOperation(delete=models.PointIdsList(points=some))

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 
 from redis import exceptions
 from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
 from twiceshy.errors import TransientError
 
@@ -28,6 +30,7 @@ def connect(url: str, connections_max: int = 16) -> Redis:
         socket_connect_timeout=5,
         decode_responses=True,
         protocol=2,
+        retry=Retry(NoBackoff(), 0),  # who calls decides whether to wait
     )
     return Redis(connection_pool=pool)
 

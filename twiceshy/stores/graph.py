@@ -21,6 +21,11 @@ Row = list[Any]
 STAGES = ("graph", "lesson", "consolidate", "embed")
 FIRST_GENERATION = "g1"
 
+# The server's own time-outs are far longer: they also hold when it reads its append-only file, and drop, without
+# a word, the writes of it that take longer.
+READ_MS_MAX = 10_000
+WRITE_MS_MAX = 60_000
+
 _INDEX_SECONDS_MAX = 60.0
 _INT_MAX = 2**53
 
@@ -70,7 +75,7 @@ class Graph:
         """
         async with answering():
             try:
-                result = await self._graph.ro_query(query, parameter(parameters))
+                result = await self._graph.ro_query(query, parameter(parameters), timeout=READ_MS_MAX)
             except ResponseError as error:
                 if _missing(error):
                     return []
@@ -84,7 +89,7 @@ class Graph:
         """Rows of a query that writes."""
         async with answering():
             try:
-                result = await self._graph.query(query, parameter(parameters))
+                result = await self._graph.query(query, parameter(parameters), timeout=WRITE_MS_MAX)
             except ResponseError as error:
                 if _passing(error):
                     raise TransientError(f"FalkorDB could not write: {error}") from error

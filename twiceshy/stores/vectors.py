@@ -7,21 +7,17 @@ vector that was missing. So a late writer cannot undo anything.
 import contextlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
 from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from twiceshy.core.ids import derive
 from twiceshy.core.lexical import TOKENISER_VERSION
-from twiceshy.core.temporal import FOREVER
 from twiceshy.errors import NotReadyError, TransientError
 from twiceshy.stores.embeddings import Model, Vector
+from twiceshy.stores.points import DENSE, LEXICAL, Hit, Item, Scope, owner_conditions, point_id, scope_filter, to_point
 
-DENSE = "dense"
-LEXICAL = "lexical"
 POINTS_MAX = 100
 
 _INDEXED: dict[str, Any] = {
@@ -36,51 +32,9 @@ _INDEXED: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One version of an item, with its vectors.
-
-    ``dense`` is None for a text that cannot be embedded, and while the embedder is away; then
-    ``vector_missing`` says that it will be filled in.
-    """
-
-    version_id: str
-    tenant: str
-    generation: str
-    kind: str
-    t_valid: int
-    t_invalid: int
-    t_created: int
-    t_expired: int
-    lexical: dict[int, float]
-    payload: dict[str, Any]
-    dense: Vector | None
-    vector_missing: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Whose memory, of which generation, and the moment on both axes (epoch milliseconds)."""
-
-    tenant: str
-    generation: str
-    as_of: int
-    known_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    version_id: str
-    score: float
-
-
 def collection_name(model: Model) -> str:
     slug = "".join(letter if letter.isalnum() else "-" for letter in model.name.lower())
     return f"twiceshy-items-{slug}-{model.dimension}-t{TOKENISER_VERSION}"
-
-
-def point_id(generation: str, version_id: str) -> str:
-    return derive("point", generation, version_id)
 
 
 @contextlib.asynccontextmanager
@@ -147,7 +101,7 @@ class Vectors:
     async def insert(self, items: Sequence[Item]) -> None:
         """Adds the items that are not there yet, and leaves those that are as they are."""
         for start in range(0, len(items), POINTS_MAX):
-            points = [_point(item) for item in items[start : start + POINTS_MAX]]
+            points = [to_point(item) for item in items[start : start + POINTS_MAX]]
             async with answering():
                 await self._client.upsert(self.collection, points, wait=True, update_mode=models.UpdateMode.INSERT_ONLY)
 
@@ -212,7 +166,9 @@ class Vectors:
     async def fill(self, generation: str, vectors: dict[str, Vector | None]) -> None:
         """Gives items the vectors that they lacked, by version id; None for a text that cannot have one."""
         found = {point_id(generation, version): vector for version, vector in vectors.items() if vector is not None}
-        never: list[models.ExtendedPointId] = [point_id(generation, version) for version, vector in vectors.items() if vector is None]
+        never: list[models.ExtendedPointId] = [
+            point_id(generation, version) for version, vector in vectors.items() if vector is None
+        ]
         async with answering():
             if found:
                 points = [models.PointVectors(id=point, vector={DENSE: vector}) for point, vector in found.items()]
@@ -225,7 +181,7 @@ class Vectors:
     async def every(self, tenant: str, generation: str) -> AsyncIterator[tuple[dict[str, Any], Vector | None]]:
         """Each point of a tenant's generation: payload, and dense vector."""
         offset: models.ExtendedPointId | None = None
-        condition = models.Filter(must=_owner(tenant, generation))
+        condition = models.Filter(must=owner_conditions(tenant, generation))
         while True:
             async with answering():
                 points, offset = await self._client.scroll(
@@ -242,57 +198,9 @@ class Vectors:
         async with answering():
             await self._client.delete(
                 self.collection,
-                models.FilterSelector(filter=models.Filter(must=_owner(tenant, generation))),
+                models.FilterSelector(filter=models.Filter(must=owner_conditions(tenant, generation))),
                 wait=True,
             )
 
     async def aclose(self) -> None:
         await self._client.close()
-
-
-def _point(item: Item) -> models.PointStruct:
-    vector: dict[str, Any] = {
-        LEXICAL: models.SparseVector(indices=list(item.lexical), values=list(item.lexical.values()))
-    }
-    if item.dense is not None:
-        vector[DENSE] = item.dense
-    payload = {
-        "version_id": item.version_id,
-        "tenant": item.tenant,
-        "generation": item.generation,
-        "kind": item.kind,
-        "t_valid": item.t_valid,
-        "t_invalid": item.t_invalid,
-        "t_created": item.t_created,
-        "t_expired": item.t_expired,
-        "has_vector": item.dense is not None,
-        "vector_missing": item.vector_missing,
-        **item.payload,
-    }
-    return models.PointStruct(id=point_id(item.generation, item.version_id), vector=vector, payload=payload)
-
-
-def _owner(tenant: str, generation: str) -> list[models.Condition]:
-    return [
-        models.FieldCondition(key="tenant", match=models.MatchValue(value=tenant)),
-        models.FieldCondition(key="generation", match=models.MatchValue(value=generation)),
-    ]
-
-
-def scope_filter(scope: Scope, kind: str) -> models.Filter:
-    """What a search may see: inside the search itself, or items nearer to the query crowd out the right ones."""
-    return models.Filter(
-        must=[
-            *_owner(scope.tenant, scope.generation),
-            models.FieldCondition(key="kind", match=models.MatchValue(value=kind)),
-            models.FieldCondition(key="t_valid", range=models.Range(lte=scope.as_of)),
-            models.FieldCondition(key="t_invalid", range=models.Range(gt=scope.as_of)),
-            models.FieldCondition(key="t_created", range=models.Range(lte=scope.known_at)),
-            models.FieldCondition(key="t_expired", range=models.Range(gt=scope.known_at)),
-        ]
-    )
-
-
-def everything_known() -> int:
-    """A ``known_at`` behind every transaction time: what is believed now."""
-    return FOREVER - 1

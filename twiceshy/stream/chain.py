@@ -3,7 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from twiceshy.core.memory import key_of
 from twiceshy.errors import PoisonError
@@ -73,9 +73,9 @@ def chain_outcome(event: ChainEvent, *, vector: bool | None = None, skipped: tup
 class ChainStage(Generic[In, Out]):
     """A stage after graph: the delivery side of one, around its plain async handler `apply`."""
 
-    name: ClassVar[str]
+    name: str
     model: type[In]
-    topic: ClassVar[Topic]
+    topic: Topic
 
     def __init__(self, progress: NotesProgress) -> None:
         self._progress = progress

@@ -1,8 +1,7 @@
 """Files beside a broker that keeps its log in memory: what must outlive it, one file a partition.
 
 A line is one record, as JSON with base64 fields, appended before the record is produced. So a file never
-lacks what a topic has; a record that was appended and then not produced stands there once more after its
-input is delivered again, which readers drop by event id.
+lacks what a topic has, and has it in the same order; what a topic lacks is put back at the next start.
 """
 
 import base64
@@ -90,20 +89,22 @@ def cut_torn_line(path: Path) -> None:
             file.truncate(end)
 
 
-def read(path: Path) -> Iterator[tuple[bytes, bytes | None, list[tuple[str, bytes]]]]:
-    """The records of one file, oldest first: key, value, headers."""
+def files(folder: Path) -> list[Path]:
+    """Every file of a journal, in a fixed order."""
+    return sorted(folder.glob("*.jsonl"))
+
+
+def read(path: Path) -> Iterator[Output]:
+    """The records of one file, oldest first."""
+    topic, _, partition = path.stem.rpartition("-")
     with path.open("rb") as file:
         for line in file:
             record: dict[str, Any] = orjson.loads(line)
             value = record["value"]
-            yield (
-                base64.b64decode(record["key"]),
-                None if value is None else base64.b64decode(value),
-                [(name, base64.b64decode(raw)) for name, raw in record["headers"]],
+            yield Output(
+                topic=topic,
+                key=base64.b64decode(record["key"]),
+                value=None if value is None else base64.b64decode(value),
+                headers=tuple((name, base64.b64decode(raw)) for name, raw in record["headers"]),
+                partition=int(partition),
             )
-
-
-def target(path: Path) -> tuple[str, int]:
-    """The topic and partition that a file of the journal is of."""
-    topic, _, partition = path.stem.rpartition("-")
-    return topic, int(partition)

@@ -6,17 +6,21 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import structlog
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 from aiokafka.partitioner import murmur2
 
 from twiceshy.errors import TransientError
 from twiceshy.settings import KafkaSecurity, Settings
-from twiceshy.stream.journal import Journal
+from twiceshy.stream.journal import Journal, kept
 from twiceshy.stream.records import Output
 from twiceshy.stream.topics import Topic
 
 SEND_SECONDS_MAX = 35.0
+RETRY_SECONDS = 0.5
+
+log = structlog.get_logger()
 
 
 def tenant_partition(tenant: str, topic: Topic) -> int:
@@ -55,6 +59,7 @@ class Outputs:
             **client_security(settings.kafka_security),
         )
         self._journal = Journal(settings.journal) if settings.journal else None
+        self._in_order = asyncio.Lock()
 
     async def start(self) -> None:
         try:
@@ -79,8 +84,24 @@ class Outputs:
         """
         if not outputs:
             return []
-        if self._journal:
+        if self._journal is None or not any(kept(output.topic) for output in outputs):
+            return await self._produce(outputs)
+        # The files have to have the topic's order, or what is folded from them is another memory. So nobody
+        # else sends what is kept until the broker has this, however long that takes.
+        async with self._in_order:
             self._journal.append(outputs)
+            while True:
+                try:
+                    return await self._produce(outputs)
+                except TransientError as error:
+                    log.warning("waiting", reason=str(error))
+                    await asyncio.sleep(RETRY_SECONDS)
+
+    async def put_back(self, outputs: Sequence[Output]) -> None:
+        """Sends what the journal has and the broker lacks."""
+        await self._produce(outputs)
+
+    async def _produce(self, outputs: Sequence[Output]) -> list[int]:
         now_ms = int(time.time() * 1_000)
         try:
             futures = [

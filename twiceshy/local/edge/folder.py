@@ -32,12 +32,15 @@ class CollectionsFolder:
 
     def __enter__(self) -> "CollectionsFolder":
         self._path.mkdir(parents=True, exist_ok=True)
-        self._lock()
-        for entry in sorted(self._path.iterdir()):
-            if entry.name.startswith(".") and entry.is_dir():
-                shutil.rmtree(entry)  # a creation or a deletion that a kill cut short
-            elif (entry / DESCRIPTION).exists():
-                self._open[entry.name] = self._load(entry)
+        with ExitStack() as undone:
+            undone.callback(self.__exit__)
+            self._lock()
+            for entry in sorted(self._path.iterdir()):
+                if entry.name.startswith(".") and entry.is_dir():
+                    shutil.rmtree(entry)  # a creation or a deletion that a kill cut short
+                elif (entry / DESCRIPTION).exists():
+                    self._open[entry.name] = self._load(entry)
+            undone.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,0 +1,97 @@
+"""Items as Qdrant's points, and what a search may see as its filter."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from qdrant_client import models
+
+from twiceshy.core.ids import derive
+from twiceshy.stores.embeddings import Vector
+
+DENSE = "dense"
+LEXICAL = "lexical"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One version of an item, with its vectors.
+
+    ``dense`` is None for a text that cannot be embedded, and while the embedder is away; then
+    ``vector_missing`` says that it will be filled in.
+    """
+
+    version_id: str
+    tenant: str
+    generation: str
+    kind: str
+    t_valid: int
+    t_invalid: int
+    t_created: int
+    t_expired: int
+    lexical: dict[int, float]
+    payload: dict[str, Any]
+    dense: Vector | None
+    vector_missing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory, of which generation, and the moment on both axes (epoch milliseconds)."""
+
+    tenant: str
+    generation: str
+    as_of: int
+    known_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    version_id: str
+    score: float
+
+
+def point_id(generation: str, version_id: str) -> str:
+    return derive("point", generation, version_id)
+
+
+def to_point(item: Item) -> models.PointStruct:
+    vector: dict[str, Any] = {
+        LEXICAL: models.SparseVector(indices=list(item.lexical), values=list(item.lexical.values()))
+    }
+    if item.dense is not None:
+        vector[DENSE] = item.dense
+    payload = {
+        "version_id": item.version_id,
+        "tenant": item.tenant,
+        "generation": item.generation,
+        "kind": item.kind,
+        "t_valid": item.t_valid,
+        "t_invalid": item.t_invalid,
+        "t_created": item.t_created,
+        "t_expired": item.t_expired,
+        "has_vector": item.dense is not None,
+        "vector_missing": item.vector_missing,
+        **item.payload,
+    }
+    return models.PointStruct(id=point_id(item.generation, item.version_id), vector=vector, payload=payload)
+
+
+def owner_conditions(tenant: str, generation: str) -> list[models.Condition]:
+    return [
+        models.FieldCondition(key="tenant", match=models.MatchValue(value=tenant)),
+        models.FieldCondition(key="generation", match=models.MatchValue(value=generation)),
+    ]
+
+
+def scope_filter(scope: Scope, kind: str) -> models.Filter:
+    """What a search may see: inside the search itself, or items nearer to the query crowd out the right ones."""
+    return models.Filter(
+        must=[
+            *owner_conditions(scope.tenant, scope.generation),
+            models.FieldCondition(key="kind", match=models.MatchValue(value=kind)),
+            models.FieldCondition(key="t_valid", range=models.Range(lte=scope.as_of)),
+            models.FieldCondition(key="t_invalid", range=models.Range(gt=scope.as_of)),
+            models.FieldCondition(key="t_created", range=models.Range(lte=scope.known_at)),
+            models.FieldCondition(key="t_expired", range=models.Range(gt=scope.known_at)),
+        ]
+    )

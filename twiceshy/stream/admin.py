@@ -1,0 +1,115 @@
+"""The broker seen from outside the workers: making topics, verifying them, and asking how far they go."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+
+from twiceshy.errors import NotReadyError, TransientError
+from twiceshy.settings import Settings
+from twiceshy.stream.outputs import client_security
+from twiceshy.stream.topics import TOPICS, Topic
+
+
+@asynccontextmanager
+async def _admin(settings: Settings) -> AsyncIterator[AIOKafkaAdminClient]:
+    client = AIOKafkaAdminClient(
+        bootstrap_servers=settings.kafka, request_timeout_ms=30_000, **client_security(settings.kafka_security)
+    )
+    try:
+        await client.start()
+    except (KafkaError, OSError) as error:
+        raise TransientError(f"The Kafka broker at {settings.kafka} does not answer: {error}") from error
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+@asynccontextmanager
+async def reader(settings: Settings) -> AsyncIterator[AIOKafkaConsumer]:
+    """A consumer of no group, for offsets and for reading along."""
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=settings.kafka,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        fetch_max_wait_ms=settings.fetch_wait_ms,
+        **client_security(settings.kafka_security),
+    )
+    try:
+        await consumer.start()
+    except (KafkaError, OSError) as error:
+        raise TransientError(f"The Kafka broker at {settings.kafka} does not answer: {error}") from error
+    try:
+        yield consumer
+    finally:
+        await consumer.stop()
+
+
+async def create_topics(settings: Settings) -> list[str]:
+    """Makes the declared topics that are missing; the names of those it made.
+
+    A cluster of fewer brokers than a topic's declared replication gets as many replicas as it has brokers.
+
+    Raises:
+        NotReadyError: the broker refused a topic.
+    """
+    wanted = TOPICS.existing(settings.tenants)
+    async with _admin(settings) as client:
+        brokers = len((await client.describe_cluster())["brokers"])
+        present = set(await client.list_topics())
+        missing = [topic for topic in wanted if topic.name not in present]
+        if missing:
+            made = await client.create_topics(
+                [
+                    NewTopic(
+                        topic.name,
+                        topic.partitions,
+                        min(topic.replication, brokers),
+                        topic_configs=topic.config(),
+                    )
+                    for topic in missing
+                ]
+            )
+            for name, code, *detail in made.topic_errors:
+                error = for_code(code)
+                if code and error is not TopicAlreadyExistsError:
+                    raise NotReadyError(f"The broker refused to make the topic {name}: {error.__name__} {detail}.")
+    return [topic.name for topic in missing]
+
+
+async def topic_faults(settings: Settings, topics: Sequence[Topic]) -> list[str]:
+    """A sentence for each topic that is missing or has another number of partitions than declared."""
+    async with reader(settings) as consumer:
+        await consumer.topics()
+        faults = []
+        for topic in topics:
+            found = consumer.partitions_for_topic(topic.name)
+            if not found:
+                faults.append(f"The topic {topic.name} does not exist: run `twiceshy topics create`.")
+            elif len(found) != topic.partitions:
+                faults.append(
+                    f"The topic {topic.name} has {len(found)} partitions and not {topic.partitions}: the number is "
+                    "fixed for life, because it decides which partition a tenant has. Make the topic anew."
+                )
+        return faults
+
+
+async def end_offsets(consumer: AIOKafkaConsumer, topic: Topic) -> dict[int, int]:
+    """By partition, the offset that the next record will have."""
+    partitions = [TopicPartition(topic.name, number) for number in range(topic.partitions)]
+    try:
+        ends = await consumer.end_offsets(partitions)
+    except KafkaError as error:
+        raise TransientError(f"Kafka does not say how far {topic.name} goes: {error!r}") from error
+    return {partition.partition: offset for partition, offset in ends.items()}
+
+
+async def fetch_one(consumer: AIOKafkaConsumer, partition: TopicPartition, offset: int) -> Any:
+    """The record at ``offset``. Assigns the consumer to its partition."""
+    consumer.assign([partition])
+    consumer.seek(partition, offset)
+    return await consumer.getone(partition)
