@@ -32,7 +32,6 @@ from workers.embed import EmbedStage
 from workers.graph import GraphStage
 from workers.guard import GuardStage
 from workers.lesson import LessonStage
-from workers.recall import Recall, RecallServer
 
 CHAIN = ("guard", "graph", "lesson", "consolidate", "embed")
 WORKERS = (*CHAIN, "recall")
@@ -156,6 +155,8 @@ class Process:
         ]
 
     def _attach_recall(self, app: faust.App, stores: Stores, outputs: Outputs, graphs: Graphs) -> None:
+        from workers.recall import Recall, RecallServer
+
         recall = Recall(self._settings, graphs, stores.vectors, stores.embeddings)
         server = RecallServer(recall, outputs, lambda event: _consumer(app).finish(event))
         self._agent(app, TOPICS.recall_requests, "recall", server.run)

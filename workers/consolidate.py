@@ -13,7 +13,7 @@ from twiceshy.events.chain import Consolidated, EntryConsolidated, EntryReflecte
 from twiceshy.events.incident import MistakeCategory
 from twiceshy.stores import cypher
 from twiceshy.stores.graph import Graph, Graphs
-from twiceshy.stream.chain import ChainStage, NotesProgress, Stopwatch, by_tenant, fresh, tenant_output
+from twiceshy.stream.chain import ChainStage, NotesProgress, Stopwatch, by_tenant, extended, fresh, tenant_output
 from twiceshy.stream.outputs import tenant_partition
 from twiceshy.stream.records import Output
 from twiceshy.stream.topics import TOPICS
@@ -37,15 +37,15 @@ class ConsolidateStage(ChainStage[EntryReflected, EntryConsolidated]):
             results = await self._consolidate(tenant, [batch[index] for index in indexes])
             made.update(zip(indexes, results, strict=True))
         return [
-            EntryConsolidated.model_construct(
-                **_fields(event), consolidated=made[index], took_ms={**event.took_ms, self.name: watch.ms()}
+            extended(
+                event, EntryConsolidated, consolidated=made[index], took_ms={**event.took_ms, self.name: watch.ms()}
             )
             for index, event in enumerate(batch)
         ]
 
     def without_part(self, event: EntryReflected) -> EntryConsolidated:
         skipped = (*event.skipped, self.name)
-        return EntryConsolidated.model_construct(**{**_fields(event), "skipped": skipped}, consolidated=Consolidated())
+        return extended(event, EntryConsolidated, skipped=skipped, consolidated=Consolidated())
 
     def outputs(self, came: EntryReflected, made: EntryConsolidated) -> list[Output]:
         return [*rule_outputs(made, self.name), self.pass_on(came, made)]
@@ -105,10 +105,6 @@ def rule_outputs(made: EntryConsolidated, worker: str) -> list[Output]:
         key = f"{tenant}/{category.value}".encode()
         outputs.append(Output(TOPICS.memory_rules.name, key, None, (), partition))
     return outputs
-
-
-def _fields(event: EntryReflected) -> dict[str, Any]:
-    return {name: getattr(event, name) for name in EntryReflected.model_fields}
 
 
 async def _touched(graph: Graph, events: Sequence[EntryReflected]) -> dict[int, set[str]]:

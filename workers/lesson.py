@@ -12,7 +12,7 @@ from twiceshy.core.temporal import FOREVER
 from twiceshy.events.chain import EntryRecorded, EntryReflected, Reflected
 from twiceshy.stores import cypher
 from twiceshy.stores.graph import Graphs
-from twiceshy.stream.chain import ChainStage, NotesProgress, Stopwatch, by_tenant, fresh
+from twiceshy.stream.chain import ChainStage, NotesProgress, Stopwatch, by_tenant, extended, fresh
 from twiceshy.stream.topics import TOPICS
 
 Row = dict[str, Any]
@@ -33,15 +33,13 @@ class LessonStage(ChainStage[EntryRecorded, EntryReflected]):
         for tenant, indexes in by_tenant(batch).items():
             await self._write(tenant, [(batch[index], made[index]) for index in indexes])
         return [
-            EntryReflected.model_construct(
-                **_fields(event), reflected=reflected, took_ms={**event.took_ms, self.name: watch.ms()}
-            )
+            extended(event, EntryReflected, reflected=reflected, took_ms={**event.took_ms, self.name: watch.ms()})
             for event, reflected in zip(batch, made, strict=True)
         ]
 
     def without_part(self, event: EntryRecorded) -> EntryReflected:
         skipped = (*event.skipped, self.name)
-        return EntryReflected.model_construct(**{**_fields(event), "skipped": skipped}, reflected=Reflected())
+        return extended(event, EntryReflected, skipped=skipped, reflected=Reflected())
 
     async def _write(self, tenant: str, events: Sequence[tuple[EntryRecorded, Reflected]]) -> None:
         graph = await self._graphs.prepared(tenant)
@@ -62,10 +60,6 @@ def _reflected(event: EntryRecorded) -> Reflected:
     if event.entry.incident is None:
         return Reflected()
     return reflect(event.entry.tenant, event.entry.incident, event.recorded)
-
-
-def _fields(event: EntryRecorded) -> dict[str, Any]:
-    return {name: getattr(event, name) for name in EntryRecorded.model_fields}
 
 
 def _add_rows(rows: dict[str, list[Row]], event: EntryRecorded, reflected: Reflected) -> None:

@@ -30,6 +30,8 @@ from twiceshy.stores.notes import Progress
 from twiceshy.stream.admin import create_topics, end_offsets, reader
 from twiceshy.stream.topics import TOPICS
 
+STORES = ("broker", "falkordb", "vectors", "embedder")
+WORKERS = ("chain", "recall")
 EMBEDDER_MODEL = "wordllama-l2-supercat-256"
 FETCH_WAIT_MS = 10
 DRAIN_SECONDS_MAX = 15.0
@@ -95,11 +97,10 @@ class Stack:
             "vectors": self._module("vectors", "twiceshy.local.edge", "--data", vectors_folder, "--port", vectors),
             "embedder": self._module("embedder", "twiceshy.local.embedder", "--port", embedder),
         }
-        stores = list(self._children)
-        await _together(*(self._children[name].start() for name in stores))
+        await _together(*(self._children[name].start() for name in STORES))
         await create_topics(self.settings)
         env = {**os.environ, **_environment({**addresses, "journal": self.folder.path / "log"})}
-        for name in ("chain", "recall"):
+        for name in WORKERS:
             self._children[name] = Child(
                 name,
                 [sys.executable, "-m", "workers", name],
@@ -109,8 +110,8 @@ class Stack:
                 start_seconds_max=90.0,
                 stop_seconds_max=30.0,
             )
-        await _together(*(self._children[name].start() for name in ("chain", "recall")))
-        for name in (*stores, "chain", "recall"):
+        await _together(*(self._children[name].start() for name in WORKERS))
+        for name in (*STORES, *WORKERS):
             self._supervisors.append(asyncio.create_task(self._supervise(name), name=f"supervisor of {name}"))
         self._announce(addresses)
 
@@ -152,7 +153,7 @@ class Stack:
         if name == "broker":
             # It comes back empty. The workers put the log back when they start, so they have to start anew.
             await create_topics(self.settings)
-            for worker in ("chain", "recall"):
+            for worker in WORKERS:
                 await self._children[worker].stop()
 
     async def drain(self) -> None:
@@ -174,7 +175,7 @@ class Stack:
         await asyncio.gather(*self._supervisors, return_exceptions=True)
         if self._current:
             _forget_current(os.getpid())
-        for names in (("chain", "recall"), ("broker", "falkordb", "vectors", "embedder")):
+        for names in (WORKERS, STORES):
             await asyncio.gather(*(self._children[name].stop() for name in names if name in self._children))
         await self._stack.aclose()
 

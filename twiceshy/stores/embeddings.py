@@ -191,21 +191,18 @@ class EmbeddingsClient:
 
         Raises _RefusedError, after ``attempts_max`` attempts if it may pass; TransientError when it is busy.
         """
-        refusal = _RefusedError("it was not asked", None, may_pass=True)
         attempt = 0
-        while attempt < (self._attempts_max if refusal.status in BUSY else attempts_max):
-            if attempt:
-                await self._pause(attempt)
+        while True:
             attempt += 1
             try:
                 return self._vectors(await self._post(texts), len(texts))
-            except _RefusedError as error:
-                if not error.may_pass:
+            except _RefusedError as refusal:
+                busy = refusal.status in BUSY
+                if busy and attempt >= self._attempts_max:
+                    raise TransientError(f"The embedder at {self._url} is busy: {refusal.reason}") from refusal
+                if not refusal.may_pass or (attempt >= attempts_max and not busy):
                     raise
-                refusal = error
-        if refusal.status in BUSY:
-            raise TransientError(f"The embedder at {self._url} is busy: {refusal.reason}")
-        raise refusal
+            await self._pause(attempt)
 
     async def _post(self, texts: list[str]) -> httpx.Response:
         """The server's answer, whatever its status. Raises TransientError when it cannot be reached."""
@@ -235,12 +232,12 @@ class EmbeddingsClient:
             raise _RefusedError(reason, status, may_pass)
         try:
             data = orjson.loads(response.content)["data"]
+            if len(data) != count:
+                raise _RefusedError(f"{len(data)} vectors came for {count} texts", status, may_pass=True)
             by_index = {item.get("index", at): item["embedding"] for at, item in enumerate(data)}
             vectors = [_unit(by_index[at]) for at in range(count)]
         except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
             raise _RefusedError(f"the answer is malformed: {error!r}", status, may_pass=True) from error
-        if len(data) != count:
-            raise _RefusedError(f"{len(data)} vectors came for {count} texts", status, may_pass=True)
         for vector in vectors:
             if vector and self._model and len(vector) != self._model.dimension:
                 raise NotReadyError(

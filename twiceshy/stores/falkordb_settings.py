@@ -123,8 +123,13 @@ def _accepted(setting: Setting, values: dict[str, str]) -> bool:
 
 
 def _texts(reply: Any) -> dict[str, str]:
-    """Names and values from a dict or a list of pairs, of bytes, texts and numbers."""
-    pairs = reply.items() if isinstance(reply, dict) else reply
+    """Names and values from a dict, a list of pairs or, before RESP 3, a flat list; of bytes, texts and numbers."""
+    if isinstance(reply, dict):
+        pairs = list(reply.items())
+    elif reply and isinstance(reply[0], list | tuple):
+        pairs = reply
+    else:
+        pairs = list(zip(reply[::2], reply[1::2], strict=True))
     return {_text(name): _text(value) for name, value in pairs}
 
 

@@ -153,6 +153,12 @@ def fresh(events: Sequence[ChainEvent], watermark: int) -> list[int]:
     return list(first.values())
 
 
+def extended(event: ChainEvent, model: type[Out], **added: Any) -> Out:
+    """``event`` as the next stage's event, with what a stage added. Its parts were validated when they came."""
+    fields = {name: getattr(event, name) for name in type(event).model_fields}
+    return model.model_construct(**{**fields, **added})
+
+
 class Stopwatch:
     """Milliseconds since it was made."""
 

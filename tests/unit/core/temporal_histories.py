@@ -28,7 +28,7 @@ from twiceshy.core.temporal import (
 
 SLOT = "alice/works_at"
 
-LAST_POINT = 24
+LAST_POINT = 16
 """World time runs over 0 … LAST_POINT; every bounded interval ends by then, so that nothing changes after it."""
 
 
@@ -240,13 +240,13 @@ def difference(memory: Memory, points: Sequence[tuple[str, str] | None], known_a
 
 # Drawn from often, so made once. Few starts and few objects: equal starts, and neighbours with one object, are common.
 starts = st.integers(0, LAST_POINT - 1)
-lengths = st.none() | st.integers(1, 9)
+lengths = st.sampled_from([None, None, 1, 2, 3, 5, 8])
 objects = st.sampled_from(["acme", "beta", "gamma"])
 holding = st.sampled_from([True, True, True, True, False])
 sizes = st.sampled_from([1, 2, 5, 8, 9, 10, 11, 12])
 crowds = st.sampled_from([st.sampled_from("ABC"), st.sampled_from("ABCDEFGHIJKL")])
 clocks = st.integers(1, 60)
-ce_times = st.none() | st.integers(1, 12)
+ce_times = st.sampled_from([None, 1, 2, 3])
 counts = st.sampled_from([1, 2, 2, 3, 0, 3])
 chances = st.integers(0, 9)
 

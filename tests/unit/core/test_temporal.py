@@ -2,7 +2,6 @@
 
 import doctest
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 
@@ -14,13 +13,10 @@ from twiceshy.core.temporal import (
     Segment,
     access_count,
     believed,
-    effective_revision_time,
-    episode_valid_from,
     greatest_revision,
     live,
     reaffirmed_by,
     supporters,
-    transaction_time,
     trust_of,
 )
 
@@ -194,17 +190,33 @@ def test_segment_is_founded_by_who_wins_at_its_start() -> None:
 @pytest.mark.parametrize("backwards", [False, True])
 def test_equal_starts_are_decided_by_the_later_revision_and_then_by_the_event_id(backwards: bool) -> None:
     early = said("acme", 100, revised_at=1, event_id="z")
-    late = said("beta", 100, by="B", revised_at=2, event_id="a")
-    greater = said("gamma", 100, by="C", revised_at=2, event_id="b")
+    late = said("gamma", 100, by="B", revised_at=2, event_id="a")
+    greater = said("beta", 100, by="C", revised_at=2, event_id="b")
     order = [greater, late, early] if backwards else [early, late, greater]
-    assert spans(*order) == [(100, FOREVER, "gamma", "C")]
-    assert spans(*(seen for seen in order if seen is not greater)) == [(100, FOREVER, "beta", "B")]
+    assert spans(*order) == [(100, FOREVER, "beta", "C")]
+    assert spans(*(seen for seen in order if seen is not greater)) == [(100, FOREVER, "gamma", "B")]
 
 
 def test_of_two_things_that_one_event_says_from_one_start_the_one_that_ends_first_is_the_exception() -> None:
     expected = [(100, 150, "acme", "A"), (150, FOREVER, "beta", "A")]
     assert spans(said("acme", 100, 150), said("beta", 100)) == expected
     assert spans(said("beta", 100), said("acme", 100, 150)) == expected
+
+
+@pytest.mark.parametrize(
+    ("weaker", "stronger"),
+    [
+        (said("beta", 100, holds=False), said("acme", 100)),
+        (said("acme", 100), said("beta", 100)),
+        (said("acme", 100, by="A"), said("acme", 100, by="B")),
+    ],
+)
+def test_contradiction_within_one_event_is_decided_by_what_it_says_and_not_by_the_order(
+    weaker: Observation, stronger: Observation
+) -> None:
+    expected = [(100, FOREVER, stronger.object, stronger.incident)]
+    assert spans(weaker, stronger) == expected
+    assert spans(stronger, weaker) == expected
 
 
 def test_interval_without_length_covers_nothing_and_supports_nothing() -> None:
@@ -258,30 +270,6 @@ def test_greatest_revision_is_the_latest_and_of_those_the_greatest_event_id() ->
     assert greatest_revision([older, greatest, smaller]) is greatest
     assert greatest_revision(iter([smaller, older])) is smaller
     assert greatest_revision([]) is None
-
-
-@pytest.mark.parametrize(("ce_time", "expected"), [(None, 50), (49, 49), (50, 50), (51, 50), (0, 0), (-1, -1)])
-def test_revision_is_dated_by_its_ce_time_unless_that_is_missing_or_ahead(ce_time: int | None, expected: int) -> None:
-    assert effective_revision_time(ce_time, 50) == expected
-
-
-@pytest.mark.parametrize(("watermark", "admitted_at", "expected"), [(5, 9, 9), (5, 6, 6), (5, 5, 6), (5, 1, 6)])
-def test_transaction_time_goes_up_also_when_a_clock_goes_back(watermark: int, admitted_at: int, expected: int) -> None:
-    assert transaction_time(watermark, admitted_at) == expected
-
-
-@pytest.mark.parametrize(
-    ("started_at", "concluded_at", "expected"), [(10, 20, 10), (None, 20, 20), (None, 99, 50), (60, 99, 50), (0, 20, 0)]
-)
-def test_episode_is_valid_from_its_start_else_its_conclusion_never_later_than_admitted(
-    started_at: int | None, concluded_at: int, expected: int
-) -> None:
-    assert episode_valid_from(started_at, concluded_at, admitted_at=50) == expected
-
-
-def test_forever_is_the_last_millisecond_of_the_year_9999() -> None:
-    assert datetime.fromtimestamp(FOREVER // 1000, UTC) == datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
-    assert FOREVER % 1000 == 999
 
 
 def test_examples_in_the_docstrings_hold() -> None:

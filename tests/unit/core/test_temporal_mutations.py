@@ -74,7 +74,7 @@ WRONG = {
 
 
 @given(histories())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=200)
 def test_right_rule_in_its_slowest_form_has_no_counterexample(history: list[Entry]) -> None:
     assert counterexample(history, RIGHT) is None
 

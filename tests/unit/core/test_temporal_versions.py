@@ -1,11 +1,22 @@
-"""What a write does to the versions of a slot, and how they are asked."""
+"""The stamps of an entry, what a write does to the versions of a slot, and how they are asked."""
 
 from dataclasses import FrozenInstanceError, replace
+from datetime import UTC, datetime
 
 import pytest
 
 from tests.unit.core.temporal_histories import SLOT
-from twiceshy.core.temporal import FOREVER, Segment, Version, answer, applied, diff
+from twiceshy.core.temporal import (
+    FOREVER,
+    Segment,
+    Version,
+    answer,
+    applied,
+    diff,
+    effective_revision_time,
+    episode_valid_from,
+    transaction_time,
+)
 
 
 def version(place: str, start: int, end: int, *, created: int = 1, expired: int = FOREVER) -> Version:
@@ -91,3 +102,27 @@ def test_write_expires_at_its_own_time_and_leaves_the_past_as_it_was() -> None:
 def test_version_cannot_be_changed_in_place() -> None:
     with pytest.raises(FrozenInstanceError):
         version("acme", 100, 200).t_invalid = 150  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("ce_time", "expected"), [(None, 50), (49, 49), (50, 50), (51, 50), (0, 0), (-1, -1)])
+def test_revision_is_dated_by_its_ce_time_unless_that_is_missing_or_ahead(ce_time: int | None, expected: int) -> None:
+    assert effective_revision_time(ce_time, 50) == expected
+
+
+@pytest.mark.parametrize(("watermark", "admitted_at", "expected"), [(5, 9, 9), (5, 6, 6), (5, 5, 6), (5, 1, 6)])
+def test_transaction_time_goes_up_also_when_a_clock_goes_back(watermark: int, admitted_at: int, expected: int) -> None:
+    assert transaction_time(watermark, admitted_at) == expected
+
+
+@pytest.mark.parametrize(
+    ("started_at", "concluded_at", "expected"), [(10, 20, 10), (None, 20, 20), (None, 99, 50), (60, 99, 50), (0, 20, 0)]
+)
+def test_episode_is_valid_from_its_start_else_its_conclusion_never_later_than_admitted(
+    started_at: int | None, concluded_at: int, expected: int
+) -> None:
+    assert episode_valid_from(started_at, concluded_at, admitted_at=50) == expected
+
+
+def test_forever_is_the_last_millisecond_of_the_year_9999() -> None:
+    assert datetime.fromtimestamp(FOREVER // 1000, UTC) == datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+    assert FOREVER % 1000 == 999
