@@ -10,7 +10,7 @@ a stamp is the event that set it, a version is its slot, its ``t_valid`` and the
 """
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -69,8 +69,8 @@ class Point:
 def canonical_lines(nodes: Sequence[Node], points: Sequence[Point], *, system_time: bool = True) -> list[bytes]:
     """Every node and point as one line of JSON without its newline, in a stable order."""
     names = _Verbatim() if system_time else _Timeless(nodes)
-    lines = [_node_line(node, names) for node in nodes] + [_point_line(point, names) for point in points]
-    return sorted(lines)
+    placed = [_node_line(node, names) for node in nodes] + [_point_line(point, names) for point in points]
+    return [line for *_, line in sorted(placed)]
 
 
 class _Verbatim:
@@ -91,9 +91,7 @@ class _Timeless:
             node.properties["t_created"]: node.properties["event_id"] for node in nodes if node.label == "Entry"
         }
         self._starts = _claimed_starts(nodes)
-        self._names = {
-            node.identity: self._name(node.identity, node.properties) for node in nodes if "slot" in node.properties
-        }
+        self._names = {node.identity: self._name(node.properties) for node in nodes if "version_id" in node.properties}
 
     def identity(self, identity: str) -> str:
         return self._names.get(identity, identity)
@@ -111,10 +109,8 @@ class _Timeless:
                 told[name] = self._renamed(value)
         return told
 
-    def _name(self, identity: str, properties: Properties) -> str:
-        if "version_id" not in properties:
-            return identity
-        start = self._starts.get(identity, properties["t_valid"])
+    def _name(self, properties: Properties) -> str:
+        start = self._starts.get(properties["version_id"], properties["t_valid"])
         made_by = self._events.get(properties["t_created"], properties["t_created"])
         return f"{properties['slot']}@{start}/{made_by}"
 
@@ -157,7 +153,11 @@ def _claimed_starts(nodes: Sequence[Node]) -> dict[str, int]:
     return starts
 
 
-def _node_line(node: Node, names: _Verbatim | _Timeless) -> bytes:
+Placed = tuple[str, str, bytes]
+"""What a line is sorted by, and the line."""
+
+
+def _node_line(node: Node, names: _Verbatim | _Timeless) -> Placed:
     edges = [
         {
             "edge": edge.type,
@@ -166,39 +166,33 @@ def _node_line(node: Node, names: _Verbatim | _Timeless) -> bytes:
         }
         for edge in node.edges
     ]
-    return _line(
-        {
-            "node": node.label,
-            "id": names.identity(node.identity),
-            "properties": names.properties(node.properties, of=node.identity),
-            "edges": sorted(edges, key=_line),
-        }
-    )
+    identity = names.identity(node.identity)
+    line = {
+        "node": node.label,
+        "id": identity,
+        "properties": names.properties(node.properties, of=node.identity),
+        "edges": sorted(edges, key=_line),
+    }
+    return node.label, identity, _line(line)
 
 
-def _point_line(point: Point, names: _Verbatim | _Timeless) -> bytes:
+def _point_line(point: Point, names: _Verbatim | _Timeless) -> Placed:
     version_id: str = point.payload["version_id"]
     # The generation names the build and not the memory: two builds of one log are to be equal.
     payload = {name: value for name, value in point.payload.items() if name != "generation"}
-    return _line(
-        {
-            "point": names.identity(version_id),
-            "payload": names.properties(payload, of=version_id),
-            "dense_sha256": None if point.dense is None else _sha256(_float32(point.dense)),
-            "lexical_sha256": _sha256(
-                b"".join(struct.pack("<I", term) + _float32([point.lexical[term]]) for term in sorted(point.lexical))
-            ),
-        }
-    )
+    identity = names.identity(version_id)
+    weights = (struct.pack("<If", term, point.lexical[term]) for term in sorted(point.lexical))
+    line = {
+        "point": identity,
+        "payload": names.properties(payload, of=version_id),
+        "dense_sha256": None if point.dense is None else _sha256(struct.pack(f"<{len(point.dense)}f", *point.dense)),
+        "lexical_sha256": _sha256(b"".join(weights)),
+    }
+    return "point", identity, _line(line)
 
 
 def _line(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-
-
-def _float32(numbers: Iterable[float]) -> bytes:
-    values = list(numbers)
-    return struct.pack(f"<{len(values)}f", *values)
 
 
 def _sha256(data: bytes) -> str:

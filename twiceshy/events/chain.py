@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from twiceshy.events.common import Event, Id, Milliseconds, Name, Slug, Tenant, Text, Unit
+from twiceshy.events.common import Event, Id, Milliseconds, Name, Slug, Tenant, Text, Unit, WorldMilliseconds
 from twiceshy.events.incident import IncidentConcluded, MistakeCategory
 
 
@@ -67,7 +67,7 @@ class Recorded(Event):
         Field(description="passed: an entry of a kind that graph has nothing to do with"),
     ]
     episode_id: Annotated[Id | None, Field(description="the version made, or the one reaffirmed")] = None
-    t_valid: Milliseconds | None = None
+    t_valid: WorldMilliseconds | None = None
     expired: Annotated[tuple[Id, ...], Field(description="episode versions that are no longer believed")] = ()
     facts_made: tuple[FactVersionRef, ...] = ()
     facts_expired: tuple[FactVersionRef, ...] = ()
@@ -105,7 +105,7 @@ class StandingRule(Event):
     statement: Text
     incidents: Annotated[int, Field(ge=1, description="incidents with an open mistake of the category")]
     rests_on: Annotated[tuple[Id, ...], Field(description="the mistakes that it quotes")]
-    t_valid: Milliseconds
+    t_valid: WorldMilliseconds
 
 
 class Consolidated(Event):

@@ -1,7 +1,7 @@
 """The types that every event is made of: bounded text, names, tenants and instants."""
 
 import unicodedata
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
@@ -28,7 +28,7 @@ def milliseconds(instant: datetime) -> int:
 
 def instant(epoch_ms: int) -> datetime:
     """The aware UTC datetime of ``epoch_ms`` milliseconds, the inverse of `milliseconds`."""
-    return datetime.fromtimestamp(epoch_ms // 1_000, UTC).replace(microsecond=epoch_ms % 1_000 * 1_000)
+    return _EPOCH + timedelta(milliseconds=epoch_ms)
 
 
 def _timestamp_text(value: Any) -> Any:
@@ -70,4 +70,5 @@ Details = Annotated[str, Field(max_length=DETAILS_CHARS_MAX), AfterValidator(_wi
 Url = Annotated[str, Field(max_length=2_048, pattern=r"^https?://\S+$")]
 Id = Annotated[str, Field(min_length=1, max_length=100)]
 Milliseconds = Annotated[int, Field(ge=0, description="UTC epoch milliseconds")]
+WorldMilliseconds = Annotated[int, Field(description="UTC epoch milliseconds; some incidents are older than 1970")]
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]

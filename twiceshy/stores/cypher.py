@@ -332,13 +332,18 @@ RETURN fact.version_id, max(o.trust)
 
 EXPORT_NODES = """
 MATCH (n)
-WHERE NOT n:Meta
-RETURN labels(n)[0], properties(n)
+WHERE ID(n) > $after AND NOT n:Meta
+RETURN ID(n), labels(n)[0], properties(n)
+ORDER BY ID(n)
+LIMIT $count
 """
 
 EXPORT_EDGES = """
+MATCH (a)
+WHERE ID(a) > $after AND ID(a) <= $until
+WITH a
 MATCH (a)-[r]->(b)
-RETURN labels(a)[0], coalesce(a.version_id, a.key), type(r), properties(r), labels(b)[0], coalesce(b.version_id, b.key)
+RETURN ID(a), type(r), properties(r), labels(b)[0], coalesce(b.version_id, b.observation_id, b.key, b.event_id)
 """
 
 HOLD_ITEM = """

@@ -77,12 +77,26 @@ class Vectors:
             except UnexpectedResponse as error:
                 if error.status_code != 409:
                     raise
-            await self._verify()
+            await self.verify()
             for field, schema in _INDEXED.items():
                 await self._client.create_payload_index(self.collection, field, schema, wait=True)
 
-    async def _verify(self) -> None:
-        config = (await self._client.get_collection(self.collection)).config
+    async def verify(self) -> None:
+        """Proves that the collection is there and fits the model.
+
+        Raises:
+            NotReadyError: it is not there, or was made for other vectors.
+        """
+        try:
+            async with answering():
+                config = (await self._client.get_collection(self.collection)).config
+        except UnexpectedResponse as error:
+            if error.status_code != 404:
+                raise
+            raise NotReadyError(
+                f"Qdrant has no collection {self.collection}: a worker makes it when it starts with this "
+                "embeddings_model."
+            ) from None
         vectors = config.params.vectors
         dense = vectors.get(DENSE) if isinstance(vectors, dict) else None
         if dense is None or dense.size != self._model.dimension or dense.distance != models.Distance.COSINE:
@@ -178,18 +192,21 @@ class Vectors:
             if never:
                 await self._client.set_payload(self.collection, {"vector_missing": False}, points=never, wait=True)
 
-    async def every(self, tenant: str, generation: str) -> AsyncIterator[tuple[dict[str, Any], Vector | None]]:
-        """Each point of a tenant's generation: payload, and dense vector."""
+    async def every(
+        self, tenant: str, generation: str
+    ) -> AsyncIterator[tuple[dict[str, Any], Vector | None, dict[int, float]]]:
+        """Each point of a tenant's generation: payload, dense vector, and weights of its words by term."""
         offset: models.ExtendedPointId | None = None
         condition = models.Filter(must=owner_conditions(tenant, generation))
         while True:
             async with answering():
                 points, offset = await self._client.scroll(
-                    self.collection, condition, limit=256, offset=offset, with_payload=True, with_vectors=[DENSE]
+                    self.collection, condition, limit=256, offset=offset, with_payload=True, with_vectors=True
                 )
             for point in points:
                 named: Any = point.vector or {}
-                yield point.payload or {}, named.get(DENSE)
+                words = named[LEXICAL]
+                yield point.payload or {}, named.get(DENSE), dict(zip(words.indices, words.values, strict=True))
             if offset is None:
                 return
 

@@ -1,7 +1,7 @@
 """Histories of one slot, the fold that remembers them, and an oracle that knows no intervals.
 
-The oracle reads the history itself, entry by entry, and asks at single points of world time who wins. It shares
-nothing with the code under test but the rule.
+The oracle reads the history itself, entry by entry, and asks at single points of world time who wins. With the
+code under test it shares the rule and the dating of revisions, and nothing else.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -177,7 +177,7 @@ def beats(mine: Said, yours: Said) -> bool:
     if my_revision.event_id != your_revision.event_id:
         return my_revision.event_id > your_revision.event_id
     if my_statement.valid_to != your_statement.valid_to:
-        return your_statement.covers(LAST_POINT if my_statement.valid_to is None else my_statement.valid_to)
+        return my_statement.valid_to is not None and my_statement.valid_to < (your_statement.valid_to or FOREVER)
     if my_statement.holds != your_statement.holds:
         return my_statement.holds
     return my_statement.object > your_statement.object
