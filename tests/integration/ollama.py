@@ -69,7 +69,9 @@ class OllamaServer:
         """Make a model, or replace it by one of other weights."""
         tiny_gguf.write(self._folder / f"{model}.gguf", with_nan=with_nan, seed=seed)
         modelfile = self._folder / f"{model}.Modelfile"
-        modelfile.write_text(f"FROM ./{model}.gguf\n")
+        modelfile.write_text(
+            f"FROM ./{model}.gguf\nPARAMETER num_thread 1\n"
+        )  # several spin, on a busy machine for ever
         subprocess.run(
             [self._program, "create", model, "-f", modelfile],
             check=True,
@@ -99,10 +101,11 @@ class OllamaServer:
 def _program(folder: Path) -> str:
     if own := shutil.which("ollama"):
         return own
-    for archive in sorted(ARCHIVES.glob("ollama-*-linux-amd64.xz")):
-        program = folder / "ollama"
-        with lzma.open(archive) as packed, program.open("wb") as unpacked:
-            shutil.copyfileobj(packed, unpacked)
-        program.chmod(0o755)
-        return str(program)
-    skip_or_fail("Ollama is not on the PATH: install it (https://ollama.com/download) to test against it.")
+    archives = sorted(ARCHIVES.glob("ollama-*-linux-amd64.xz"))
+    if not archives:
+        skip_or_fail("Ollama is not on the PATH: install it (https://ollama.com/download) to test against it.")
+    program = folder / "ollama"
+    with lzma.open(archives[-1]) as packed, program.open("wb") as unpacked:
+        shutil.copyfileobj(packed, unpacked)
+    program.chmod(0o755)
+    return str(program)

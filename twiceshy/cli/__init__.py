@@ -1,0 +1,46 @@
+"""The command line: one module a group of commands. What is heavy is imported by the command that needs it."""
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
+
+import typer
+
+from twiceshy.cli import demo, doctor, memory, publish, recall, stack, topics, worker
+
+app = typer.Typer(
+    name="twiceshy",
+    help="A memory for incidents, built on Kafka: publish what went wrong, recall it at three in the morning.",
+    epilog="Begin with `twiceshy demo`, or with `twiceshy up` and, in another shell, `twiceshy publish FILE`.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        try:
+            typer.echo(f"twiceshy {version('twiceshy')}")
+        except PackageNotFoundError:
+            typer.echo("twiceshy (a checkout that is not installed)")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None: ...
+
+
+app.command()(stack.up)
+app.command()(demo.demo)
+app.command()(publish.publish)
+app.command()(recall.recall)
+app.command()(memory.export)
+app.command()(memory.fold)
+app.command()(doctor.doctor)
+app.command()(worker.worker)
+app.add_typer(topics.app, name="topics")

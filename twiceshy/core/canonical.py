@@ -116,11 +116,12 @@ class _Timeless:
 
     def _result(self, recorded: dict[str, Any]) -> Any:
         """What an entry came to, as it is stored beside it."""
-        return self.properties(recorded, of="") | {
+        versions = {
             part: [{**version, "version_id": self.identity(version["version_id"])} for version in recorded[part]]
             for part in ("facts_made", "facts_expired")
             if part in recorded
         }
+        return {**self.properties(recorded, of=""), **versions}
 
     def _renamed(self, value: Any) -> Any:
         if isinstance(value, str):

@@ -5,6 +5,7 @@ bytes on every machine. The weights (256-d) are in wordllama's wheel; nothing is
 """
 
 import base64
+import json
 import logging
 import re
 from pathlib import Path
@@ -76,7 +77,7 @@ class EmbedderService:
     def answer(self, request: Request) -> Any:
         match request.method, request.path:
             case "POST", "/v1/embeddings":
-                return self._embeddings(request.json())
+                return self._embeddings(_parsed(request.body))
             case "GET", "/v1/models":
                 model = {"id": MODEL, "object": "model", "created": 0, "owned_by": "wordllama"}
                 return {"object": "list", "data": [model]}
@@ -106,6 +107,14 @@ class EmbedderService:
         ]
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         return {"object": "list", "data": data, "model": MODEL, "usage": usage}
+
+
+def _parsed(body: bytes) -> Any:
+    """By the standard library, which lets a lone surrogate through to be replaced."""
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        raise _invalid(f"the body is not JSON: {error}", "body", "invalid_json") from error
 
 
 def _texts(given: Any) -> list[str]:

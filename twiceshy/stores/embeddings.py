@@ -156,9 +156,13 @@ class EmbeddingsClient:
 
     async def _embed_batch(self, texts: list[str]) -> list[Embedded]:
         try:
-            return [_embedded(vector) for vector in await self._attempt(texts, BATCH_ATTEMPTS_MAX)]
+            vectors = await self._attempt(texts, BATCH_ATTEMPTS_MAX)
         except _RefusedError as error:
             refusal = error
+        else:
+            if None in vectors:
+                await self._check_server()
+            return [_embedded(vector) for vector in vectors]
         await self._check_server()
         if len(texts) == 1:
             return [await self._embed_alone(texts[0], refusal)]
@@ -182,9 +186,11 @@ class EmbeddingsClient:
     async def _check_server(self) -> None:
         """Raises TransientError when not even the canary is embedded: then it is not the text's fault."""
         try:
-            await self._attempt([CANARY], self._attempts_max)
+            [vector] = await self._attempt([CANARY], self._attempts_max)
         except _RefusedError as refusal:
             raise TransientError(f"The embedder at {self._url} refuses every text: {refusal.reason}") from refusal
+        if vector is None:
+            raise TransientError(f"The embedder at {self._url} gives zero or no finite vector for every text")
 
     async def _attempt(self, texts: list[str], attempts_max: int) -> list[Vector | None]:
         """A unit vector a text, or None where the server's is not one.

@@ -1,0 +1,3 @@
+from twiceshy.cli import app
+
+app()

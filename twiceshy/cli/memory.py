@@ -1,0 +1,109 @@
+"""twiceshy export, twiceshy fold: a tenant's memory as text, read from the stores or made anew from the log."""
+
+import contextlib
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from twiceshy.cli.output import Tenant, fail, load_settings, run, tenant_of
+
+if TYPE_CHECKING:
+    from twiceshy.settings import Settings
+    from workers.connections import Stores
+
+OutputFile = Annotated[
+    Path | None, typer.Option("-o", "--output", help="Write to this file instead.", dir_okay=False)
+]
+
+
+def export(
+    tenant: Tenant = None,
+    generation: Annotated[str | None, typer.Option(help="Which build of it: the live one by default.")] = None,
+    without_system_time: Annotated[
+        bool,
+        typer.Option(
+            "--without-system-time",
+            help="Leave out when memory learned things: equal for equal events at other times.",
+        ),
+    ] = False,
+    output: OutputFile = None,
+) -> None:
+    """Print a tenant's memory as canonical JSON lines: equal memories give equal bytes."""
+    from twiceshy.stores.graph import FIRST_GENERATION
+
+    settings = load_settings()
+    whose = tenant_of(settings, tenant)
+    work = _export(settings, whose, generation or FIRST_GENERATION, system_time=not without_system_time)
+    _write(run(work), output)
+
+
+def fold(
+    tenant: Tenant = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep what was folded, and say what it is called.")] = False,
+    output: OutputFile = None,
+) -> None:
+    """Fold the log into an empty memory beside the live one, and print that as `export` does."""
+    settings = load_settings()
+    _write(run(_fold(settings, tenant_of(settings, tenant), keep)), output)
+
+
+async def _export(settings: "Settings", tenant: str, generation: str, *, system_time: bool) -> list[bytes]:
+    from twiceshy.stores.graph import Graphs
+    from workers.export import export_lines
+
+    async with _stores(settings) as stores:
+        graph = Graphs(stores.redis, generation).of(tenant)
+        return await export_lines(graph, stores.vectors, tenant, generation, system_time=system_time)
+
+
+async def _fold(settings: "Settings", tenant: str, keep: bool) -> list[bytes]:
+    from twiceshy.stores.graph import Graphs
+    from workers.export import export_lines
+    from workers.rebuild import folded
+
+    _cancel_on_sigterm()
+    async with _stores(settings) as stores, folded(settings, stores, tenant, keep=keep) as generation:
+        if keep:
+            typer.echo(f"Kept as generation {generation}: `twiceshy export --generation {generation}` shows it.", err=True)
+        graph = Graphs(stores.redis, generation).of(tenant)
+        return await export_lines(graph, stores.vectors, tenant, generation)
+
+
+@contextlib.asynccontextmanager
+async def _stores(settings: "Settings") -> "AsyncIterator[Stores]":
+    """The stores. A worker waits for one that is away; a person is told at once."""
+    from twiceshy.stores.connection import answering, connect
+    from workers.connections import open_stores
+
+    redis = connect(settings.falkordb)
+    try:
+        async with answering():
+            await redis.ping()
+    finally:
+        await redis.aclose()
+    async with open_stores(settings) as stores:
+        yield stores
+
+
+def _cancel_on_sigterm() -> None:
+    """Lets a `kill` end the work in order, as Ctrl-C does: what it made beside the live memory is dropped."""
+    import asyncio
+
+    work = asyncio.current_task()
+    if work is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
+
+
+def _write(lines: list[bytes], output: Path | None) -> None:
+    text = b"".join(line + b"\n" for line in lines)
+    if output is None:
+        sys.stdout.buffer.write(text)
+        return
+    try:
+        output.write_bytes(text)
+    except OSError as error:
+        fail(f"{output} cannot be written: {error.strerror}.")

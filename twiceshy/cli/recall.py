@@ -1,0 +1,138 @@
+"""twiceshy recall: one question to the memory, and how an answer is shown."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from twiceshy.cli.output import AsJson, Tenant, console, explained, fail, load_settings, print_json, run, shown, table, tenant_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from twiceshy.events.recall import RecallReplied, RecallRequested, Why
+    from twiceshy.settings import Settings
+
+LESSON_CHARS_MAX = 400
+
+
+def recall(
+    text: Annotated[str, typer.Argument(help="What you see, in your own words.")] = "",
+    tenant: Tenant = None,
+    entity: Annotated[
+        list[str] | None, typer.Option(metavar="TYPE:REF", help="What it is about, as service:payments. Repeatable.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=50, help="So many incidents at most.")] = 5,
+    as_of: Annotated[str | None, typer.Option(help="What was true then: 2026-11-02T03:10:00Z.")] = None,
+    known_at: Annotated[str | None, typer.Option(help="What memory knew then: 2026-11-02T03:10:00Z.")] = None,
+    deadline_ms: Annotated[int, typer.Option(min=1, max=60_000, help="How long the answer may take.")] = 2_000,
+    as_json: AsJson = False,
+) -> None:
+    """Ask the memory what is like what you see now: incidents, lessons, steps and rules."""
+    settings = load_settings()
+    asked = _request(
+        tenant=tenant_of(settings, tenant),
+        query=text,
+        entities=entity or [],
+        limit=limit,
+        as_of=as_of,
+        known_at=known_at,
+        deadline_ms=deadline_ms,
+    )
+    reply = run(_ask(settings, asked))
+    if as_json:
+        print_json(reply.model_dump(mode="json"))
+    else:
+        show_reply(console(), reply)
+    if reply.status != "ok":
+        raise typer.Exit(1)
+
+
+def _request(**fields: Any) -> "RecallRequested":
+    from pydantic import ValidationError
+
+    from twiceshy.events.recall import RecallRequested
+
+    if not fields["query"].strip() and not fields["entities"]:
+        fail("There is no question: say in words what you see, or name what it is about with --entity.")
+    try:
+        return RecallRequested(**fields)
+    except ValidationError as error:
+        fail(f"The question cannot be asked: {'; '.join(explained(error))}.")
+
+
+async def _ask(settings: "Settings", asked: "RecallRequested") -> "RecallReplied":
+    from twiceshy.client.recall import RecallClient
+
+    async with RecallClient(settings) as client:
+        return await client.ask(asked)
+
+
+def show_reply(screen: "Console", reply: "RecallReplied") -> None:
+    """Prints what a reply holds: the fused list, the legs, lessons, steps, rules, and how long it took."""
+    from rich.text import Text
+
+    if reply.status != "ok":
+        screen.print(Text(f"{reply.status}: {reply.detail or 'no reason was given'}", style="red"))
+        return
+    if not reply.results:
+        screen.print(Text("Nothing in memory is similar to this." if reply.novel else "Nothing was found."))
+    else:
+        screen.print(_results(reply))
+    if reply.unknown_entities:
+        screen.print(Text(f"Memory has never heard of {shown(', '.join(reply.unknown_entities))}.", style="yellow"))
+    for title, told in _sections(reply):
+        if told:
+            screen.print(Text(f"\n{title}", style="bold"))
+            for sentence in told:
+                screen.print(Text(f"- {_shortened(shown(sentence))}"))
+    screen.print(_legs(reply))
+
+
+def _results(reply: "RecallReplied") -> Any:
+    from rich.text import Text
+
+    rows = table("#", "incident", "title", "date", "score", "why")
+    for found in reply.results:
+        rows.add_row(
+            str(found.rank),
+            Text(shown(found.fingerprint)),
+            Text(shown(found.title)),
+            f"{found.concluded_at:%Y-%m-%d}",
+            f"{found.score:.4f}",
+            Text(shown(why(found.why))),
+        )
+    return rows
+
+
+def why(found: "Why") -> str:
+    """The place that each leg gave it, from 1, and what it matched on."""
+    places = {"meaning": found.semantic, "words": found.lexical, "graph": found.graph}
+    told = [f"{leg} {place + 1}" for leg, place in places.items() if place is not None]
+    if found.terms:
+        told.append(f"“{', '.join(found.terms)}”")
+    return " · ".join([*told, *found.entities])
+
+
+def _sections(reply: "RecallReplied") -> list[tuple[str, list[str]]]:
+    return [
+        ("Lessons", [lesson.text for lesson in reply.lessons]),
+        ("What was done", ["; ".join(playbook.steps) for playbook in reply.playbooks]),
+        ("Rules that stand", [f"({rule.incidents} incidents) {rule.statement}" for rule in reply.rules]),
+        ("Facts", [f"{fact.subject} {fact.predicate} {fact.object}" for fact in reply.facts]),
+    ]
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LESSON_CHARS_MAX else f"{line[: LESSON_CHARS_MAX - 1]}…"
+
+
+def _legs(reply: "RecallReplied") -> Any:
+    from rich.text import Text
+
+    told = [
+        f"{name} {leg.status}, {leg.hits} hits, {leg.took_ms:.1f} ms" + (f" ({leg.reason})" if leg.reason else "")
+        for name, leg in reply.legs.items()
+    ]
+    missing = "  A part is missing from this answer." if reply.partial else ""
+    return Text(f"\n{' | '.join(told)}\nanswered in {reply.took_ms:.1f} ms{missing}", style="dim")

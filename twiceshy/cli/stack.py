@@ -1,0 +1,80 @@
+"""twiceshy up: the embedded stack, until Ctrl-C."""
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from twiceshy.cli.output import AsJson, print_json, run
+
+if TYPE_CHECKING:
+    from twiceshy.local.stack import Stack
+
+DataFolder = Annotated[
+    Path | None, typer.Option("--data", help="The folder that holds the memory and the log.", file_okay=False)
+]
+
+
+def up(data: DataFolder = None, as_json: AsJson = False) -> None:
+    """Start the embedded stack: broker, stores, embedder and workers. Ctrl-C stops it; again, at once."""
+    from twiceshy.settings import default_data_folder
+
+    run(_up(data or default_data_folder(), as_json))
+
+
+async def _up(data: Path, as_json: bool) -> None:
+    from twiceshy.local.stack import Stack
+
+    if not as_json:
+        typer.echo(f"Starting with the memory in {data.absolute()} …", err=True)
+    stopping = _until_stopped()
+    async with Stack(data) as stack:
+        _announce(stack, as_json)
+        stopping.ready = True
+        await stopping.asked.wait()
+        if not as_json:
+            typer.echo("Finishing what is under way. Ctrl-C again stops at once.", err=True)
+
+
+class _Stopping:
+    """The first signal asks for an orderly stop; one that comes before all is ready, or again, ends the work."""
+
+    def __init__(self, work: "asyncio.Task[None]") -> None:
+        self.asked = asyncio.Event()
+        self.ready = False
+        self._work = work
+
+    def on_signal(self) -> None:
+        if self.asked.is_set() or not self.ready:
+            self._work.cancel()
+        self.asked.set()
+
+
+def _until_stopped() -> _Stopping:
+    work = asyncio.current_task()
+    if work is None:
+        raise RuntimeError("signals are waited for by a task")
+    stopping = _Stopping(work)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.on_signal)
+    return stopping
+
+
+def _announce(stack: "Stack", as_json: bool) -> None:
+    data, settings = stack.folder.path, stack.settings
+    if as_json:
+        addresses = {
+            name: str(getattr(settings, name)) for name in ("kafka", "falkordb", "qdrant", "embeddings")
+        }
+        print_json({"ready_seconds": round(stack.ready_seconds, 3), "data": str(data), **addresses})
+        return
+    typer.echo(
+        f"Twiceshy is ready after {stack.ready_seconds:.1f} s. Its memory is in {data}, its Kafka at {settings.kafka}.\n"
+        "Next, in another shell:\n"
+        "  twiceshy publish examples/incidents.jsonl\n"
+        '  twiceshy recall --tenant demo "every page is a 502 and cpu is pegged"\n'
+        "  twiceshy doctor\n"
+        "Ctrl-C stops it."
+    )
