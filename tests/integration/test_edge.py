@@ -12,7 +12,7 @@ import pytest
 from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from tests.processes import ServerProcess
+from tests.processes import ROOT, ServerProcess
 
 COLLECTION = "episodes"
 VECTORS = {"text": models.VectorParams(size=4, distance=models.Distance.COSINE)}
@@ -229,7 +229,7 @@ async def test_kill_while_writing_loses_no_acknowledged_point(own: AsyncQdrantCl
 
 def test_second_process_on_a_folder_is_refused_with_a_sentence(server: ServerProcess, data: Path) -> None:
     command = [sys.executable, "-m", "twiceshy.local.edge", "--data", str(data), "--port", "0"]
-    second = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    second = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False, cwd=ROOT)
     assert second.returncode == 1
     assert second.stdout == ""
     assert second.stderr == f"Another process serves the vectors in {data}. Stop it, or use another folder.\n"

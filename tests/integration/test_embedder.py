@@ -4,13 +4,15 @@ import base64
 import json
 import math
 import struct
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.processes import ServerProcess
+from tests.processes import ROOT, ServerProcess
 from twiceshy.local.embedder import BATCH_TEXTS_MAX, DIMENSION, MODEL
 
 
@@ -122,6 +124,14 @@ async def test_models_and_health(http: httpx.AsyncClient) -> None:
     assert [model["id"] for model in (await http.get("/v1/models")).json()["data"]] == [MODEL]
     assert (await http.get("/healthz")).status_code == 200
     assert (await http.get("/v2/models")).status_code == 404
+
+
+def test_port_that_is_taken_is_said_in_a_sentence(server: ServerProcess) -> None:
+    port = server.url.rsplit(":", 1)[1]
+    command = [sys.executable, "-m", "twiceshy.local.embedder", "--port", port]
+    second = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False, cwd=ROOT)
+    assert (second.returncode, second.stdout) == (1, "")
+    assert second.stderr == f"Cannot listen on 127.0.0.1:{port}: Address already in use.\n"
 
 
 def test_stop_is_orderly() -> None:

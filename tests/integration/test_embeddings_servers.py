@@ -134,13 +134,13 @@ async def test_hung_runner_is_a_server_that_is_away(ollama: OllamaServer) -> Non
         assert all(result.vector for result in await client.embed(TEXTS))
 
 
-async def test_same_name_with_other_weights_has_another_fingerprint(ollama: OllamaServer) -> None:
+async def test_same_name_with_other_weights_is_told_by_its_canary(ollama: OllamaServer) -> None:
     ollama.create("changing")
     async with connected(ollama.url, "changing") as client, connected(ollama.url, MODEL) as same:
         before = await client.probe()
-        assert (await same.probe()).fingerprint == before.fingerprint
+        assert (await same.probe()).made(before.canary)
         ollama.create("changing", seed=tiny_gguf.SEED + 1)
-        assert (await client.probe()).fingerprint != before.fingerprint
+        assert not (await client.probe()).made(before.canary)
 
 
 async def test_killed_server_is_away_until_it_is_back(tmp_path: Path) -> None:

@@ -249,85 +249,87 @@ CALL {
 RETURN m.watermark
 """
 
-ENTITIES_BY_NAME = """
+ENTITIES_NAMED = """
 UNWIND $names AS name
 MATCH (n:MemoryEntity {folded: name})
-RETURN name, n.key
-"""
-
-ENTITIES_BY_KEY = """
-UNWIND $keys AS key
-MATCH (n:MemoryEntity {key: key})
-RETURN n.key
-"""
-
-EPISODES_MENTIONING = """
-MATCH (n:MemoryEntity {key: $key})
+WHERE n.t_created <= $known_at AND (name IN $asked OR indegree(n) <= $hub)
 WITH n
-MATCH (n)<-[m:MENTIONS|RESOLVED_BY]-(e:MemoryEpisode)
+OPTIONAL MATCH (n)<-[m:MENTIONS|RESOLVED_BY]-(e:MemoryEpisode)
 WHERE m.t_valid <= $as_of AND m.t_invalid > $as_of AND m.t_created <= $known_at AND m.t_expired > $known_at
-RETURN e.version_id, e.concluded_at, count(m)
+WITH n, e
 ORDER BY e.concluded_at DESC, e.version_id
-LIMIT 200
+WITH n, collect(DISTINCT e.version_id) AS episodes
+RETURN n.key, n.folded, size(episodes), episodes[0..$newest]
 """
 
 EPISODES = """
 UNWIND $ids AS id
 MATCH (e:MemoryEpisode {version_id: id})
 WHERE e.t_valid <= $as_of AND e.t_invalid > $as_of AND e.t_created <= $known_at AND e.t_expired > $known_at
-RETURN e.version_id, e.incident, e.origin, e.trust, e.body, e.t_valid, e.t_invalid, e.t_created, e.t_expired
+RETURN e.version_id, e.origin, e.trust, e.body, e.incomplete, e.t_valid, e.t_invalid, e.t_created, e.t_expired
 """
 
-LESSONS = """
-UNWIND $incidents AS incident
-MATCH (n:MemoryLesson {incident: incident})
+# What an episode taught. The match of the episode stands alone, so that the planner begins at its index.
+TAUGHT_BY_EPISODES = """
+UNWIND $ids AS id
+MATCH (e:MemoryEpisode {version_id: id})
+WITH e
+MATCH (e)<-[:RESTS_ON]-(n)
 WHERE n.t_valid <= $as_of AND n.t_invalid > $as_of AND n.t_created <= $known_at AND n.t_expired > $known_at
-RETURN n.version_id, n.origin, n.trust, n.text, n.episode_id, n.t_valid, n.t_invalid, n.t_created, n.t_expired
+RETURN labels(n)[0], e.version_id, n.version_id, n.origin, n.trust, n.text, n.steps, n.category, n.statement,
+       n.t_valid, n.t_invalid, n.t_created, n.t_expired
+ORDER BY n.t_created, n.slot
 """
 
-PLAYBOOKS = """
-UNWIND $incidents AS incident
-MATCH (n:MemoryPlaybook {incident: incident})
-WHERE n.t_valid <= $as_of AND n.t_invalid > $as_of AND n.t_created <= $known_at AND n.t_expired > $known_at
-RETURN n.version_id, n.origin, n.trust, n.steps, n.episode_id, n.t_valid, n.t_invalid, n.t_created, n.t_expired
-"""
-
-MISTAKES = """
-UNWIND $incidents AS incident
-MATCH (n:MemoryMistake {incident: incident})
-WHERE n.t_valid <= $as_of AND n.t_invalid > $as_of AND n.t_created <= $known_at AND n.t_expired > $known_at
-RETURN n.version_id, n.origin, n.trust, n.category, n.statement, n.episode_id, n.t_valid, n.t_invalid, n.t_created,
-       n.t_expired
-ORDER BY n.t_created, n.version_id
-"""
-
-RULES = """
-UNWIND $categories AS category
+# The rules that stand in the categories of the episodes' mistakes, and those that were found by themselves.
+RULES_BESIDE = """
+CALL {
+  UNWIND $ids AS id
+  MATCH (e:MemoryEpisode {version_id: id})
+  WITH e
+  MATCH (e)<-[:RESTS_ON]-(m:MemoryMistake)
+  WHERE m.t_valid <= $as_of AND m.t_invalid > $as_of AND m.t_created <= $known_at AND m.t_expired > $known_at
+  RETURN m.category AS category
+  UNION
+  UNWIND $rules AS id
+  MATCH (r:MemoryRule {version_id: id})
+  RETURN r.category AS category
+}
+WITH DISTINCT category
 MATCH (r:MemoryRule {category: category})
 WHERE r.t_valid <= $as_of AND r.t_invalid > $as_of AND r.t_created <= $known_at AND r.t_expired > $known_at
 WITH r
 MATCH (n:MemoryMistake {category: r.category})
 WHERE n.t_created <= $known_at AND n.t_expired > $known_at
-RETURN r.version_id, r.category, r.statement, r.rests_on, r.t_valid, r.t_invalid, r.t_created, r.t_expired,
-       count(DISTINCT n.incident), max(n.trust)
+RETURN r.version_id, r.category, r.statement, r.rests_on, count(DISTINCT n.incident), max(n.trust),
+       r.t_valid, r.t_invalid, r.t_created, r.t_expired
+ORDER BY r.category
 """
 
-FACTS_ABOUT = """
-UNWIND $subjects AS subject
+# Facts about what was asked for, and about what the episodes mention, with the observations that support them.
+FACTS_BESIDE = """
+CALL {
+  UNWIND $ids AS id
+  MATCH (e:MemoryEpisode {version_id: id})
+  WITH e
+  MATCH (e)-[:MENTIONS|RESOLVED_BY]->(n:MemoryEntity)
+  RETURN n.key AS subject
+  UNION
+  UNWIND $asked AS subject
+  RETURN subject
+}
+WITH DISTINCT subject
 MATCH (f:MemoryFact {subject: subject})
 WHERE f.t_valid <= $as_of AND f.t_invalid > $as_of AND f.t_created <= $known_at AND f.t_expired > $known_at
-RETURN f.version_id, f.slot, f.subject, f.predicate, f.object, f.origin, f.founder, f.t_valid, f.t_invalid,
-       f.t_created, f.t_expired
-ORDER BY f.subject, f.predicate, f.object
-LIMIT 100
-"""
-
-TRUST_OF_FACTS = """
-UNWIND $facts AS fact
-MATCH (o:Observation {slot: fact.slot})
-WHERE o.object = fact.object AND o.holds AND o.valid_from < fact.t_invalid AND o.valid_to > fact.t_valid
+WITH f
+OPTIONAL MATCH (o:Observation {slot: f.slot})
+WHERE o.object = f.object AND o.holds AND o.valid_from < f.t_invalid AND o.valid_to > f.t_valid
   AND o.t_created <= $known_at AND o.t_retracted > $known_at
-RETURN fact.version_id, max(o.trust)
+WITH f, max(o.trust) AS trust, collect(o.observation_id) AS observations
+RETURN f.version_id, f.subject, f.predicate, f.object, f.origin, trust, observations[0..20],
+       f.t_valid, f.t_invalid, f.t_created, f.t_expired
+ORDER BY f.subject IN $asked DESC, f.subject, f.predicate, f.object
+LIMIT 100
 """
 
 EXPORT_NODES = """

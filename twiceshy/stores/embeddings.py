@@ -7,8 +7,8 @@ reached is away for everybody.
 """
 
 import asyncio
-import hashlib
 import math
+import operator
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ BACKOFF_SECONDS_MAX = 2.0
 CONNECT_SECONDS_MAX = 5.0
 CONNECTIONS_MAX = 8
 REASON_CHARS_MAX = 200
-FINGERPRINT_DECIMALS = 4
+SAME_COSINE_MIN = 0.999
 
 BUSY = (429, 503)
 TOO_LONG = (400, 413, 422)
@@ -55,12 +55,17 @@ class Embedded:
 class Model:
     """What a server calls by a name at this moment: the same name may be another model tomorrow.
 
-    ``fingerprint`` is the SHA-256 of the canary's vector, rounded to 4 decimals, in hexadecimal.
+    ``canary`` is the vector of a known text, which tells one model from another. It is compared by cosine, for
+    another processor gives the last digits otherwise.
     """
 
     name: str
     dimension: int
-    fingerprint: str
+    canary: tuple[float, ...]
+
+    def made(self, canary: Sequence[float]) -> bool:
+        """Whether this model gave the known text the unit vector ``canary``."""
+        return len(canary) == self.dimension and sum(map(operator.mul, self.canary, canary)) >= SAME_COSINE_MIN
 
 
 class _RefusedError(Exception):
@@ -126,7 +131,7 @@ class EmbeddingsClient:
             ) from refusal
         if vector is None:
             raise NotReadyError(f"{self._name!r} at {self._url} gives no usable vector for a plain text.")
-        self._model = Model(self._name, len(vector), _fingerprint(vector))
+        self._model = Model(self._name, len(vector), tuple(vector))
         return self._model
 
     async def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> list[Embedded]:
@@ -270,11 +275,6 @@ def _unit(vector: Any) -> Vector | None:
 
 def _embedded(vector: Vector | None) -> Embedded:
     return Embedded(vector, None if vector else "the embedder's vector is zero or not finite")
-
-
-def _fingerprint(vector: Vector) -> str:
-    rounded = [round(component, FINGERPRINT_DECIMALS) + 0.0 for component in vector]  # + 0.0: no negative zero
-    return hashlib.sha256(orjson.dumps(rounded)).hexdigest()
 
 
 def _message(response: httpx.Response) -> str:

@@ -6,7 +6,7 @@ vector that was missing. So a late writer cannot undo anything.
 
 import contextlib
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from typing import Any
 
 import httpx
@@ -72,24 +72,28 @@ class Vectors:
                         DENSE: models.VectorParams(size=self._model.dimension, distance=models.Distance.COSINE)
                     },
                     sparse_vectors_config={LEXICAL: models.SparseVectorParams(modifier=models.Modifier.IDF)},
-                    metadata={"model": self._model.name, "fingerprint": self._model.fingerprint},
+                    metadata={"model": self._model.name, "canary": list(self._model.canary)},
                 )
             except UnexpectedResponse as error:
                 if error.status_code != 409:
                     raise
-            await self.verify()
+            indexed = await self.verify()
             for field, schema in _INDEXED.items():
-                await self._client.create_payload_index(self.collection, field, schema, wait=True)
+                if field not in indexed:
+                    await self._client.create_payload_index(self.collection, field, schema, wait=True)
 
-    async def verify(self) -> None:
+    async def verify(self) -> Collection[str]:
         """Proves that the collection is there and fits the model.
+
+        Returns:
+            The payload fields that are indexed.
 
         Raises:
             NotReadyError: it is not there, or was made for other vectors.
         """
         try:
             async with answering():
-                config = (await self._client.get_collection(self.collection)).config
+                collection = await self._client.get_collection(self.collection)
         except UnexpectedResponse as error:
             if error.status_code != 404:
                 raise
@@ -97,6 +101,7 @@ class Vectors:
                 f"Qdrant has no collection {self.collection}: a worker makes it when it starts with this "
                 "embeddings_model."
             ) from None
+        config = collection.config
         vectors = config.params.vectors
         dense = vectors.get(DENSE) if isinstance(vectors, dict) else None
         if dense is None or dense.size != self._model.dimension or dense.distance != models.Distance.COSINE:
@@ -104,13 +109,13 @@ class Vectors:
                 f"The collection {self.collection} does not have vectors of {self._model.dimension} dimensions "
                 "with cosine distance. Delete it and fold the log again, or set another embeddings_model."
             )
-        fingerprint = (config.metadata or {}).get("fingerprint")
-        if fingerprint != self._model.fingerprint:
+        if not self._model.made((config.metadata or {}).get("canary") or []):
             raise NotReadyError(
                 f"The vectors in {self.collection} were made by another model of the name {self._model.name!r}: "
                 "a known text has another vector now. Set embeddings_model back to the model that made them, or "
                 "give the new one a name of its own and fold the log again."
             )
+        return collection.payload_schema
 
     async def insert(self, items: Sequence[Item]) -> None:
         """Adds the items that are not there yet, and leaves those that are as they are."""
@@ -125,8 +130,10 @@ class Vectors:
         for version_id, at in closed:
             by_stamp[at].append(point_id(generation, version_id))
         for at, points in by_stamp.items():
+            # By filter: an id of a point that was never made is no error then.
+            chosen = models.Filter(must=[models.HasIdCondition(has_id=points)])
             async with answering():
-                await self._client.set_payload(self.collection, {"t_expired": at}, points=points, wait=True)
+                await self._client.set_payload(self.collection, {"t_expired": at}, points=chosen, wait=True)
 
     async def semantic(self, scope: Scope, kind: str, vector: Vector, limit: int) -> list[Hit]:
         """The nearest items by cosine similarity, nearest first."""

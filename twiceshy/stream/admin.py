@@ -83,19 +83,19 @@ async def create_topics(settings: Settings) -> list[str]:
 
 async def topic_faults(settings: Settings, topics: Sequence[Topic]) -> list[str]:
     """A sentence for each topic that is missing or has another number of partitions than declared."""
-    async with reader(settings) as consumer:
-        await consumer.topics()
-        faults = []
-        for topic in topics:
-            found = consumer.partitions_for_topic(topic.name)
-            if not found:
-                faults.append(f"The topic {topic.name} does not exist: run `twiceshy topics create`.")
-            elif len(found) != topic.partitions:
-                faults.append(
-                    f"The topic {topic.name} has {len(found)} partitions and not {topic.partitions}: the number is "
-                    "fixed for life, because it decides which partition a tenant has. Make the topic anew."
-                )
-        return faults
+    async with _admin(settings) as client:
+        described = {topic["topic"]: len(topic["partitions"]) for topic in await client.describe_topics()}
+    faults = []
+    for topic in topics:
+        found = described.get(topic.name, 0)
+        if not found:
+            faults.append(f"The topic {topic.name} does not exist: run `twiceshy topics create`.")
+        elif found != topic.partitions:
+            faults.append(
+                f"The topic {topic.name} has {found} partitions and not {topic.partitions}: the number is "
+                "fixed for life, because it decides which partition a tenant has. Make the topic anew."
+            )
+    return faults
 
 
 async def end_offsets(consumer: AIOKafkaConsumer, topic: Topic) -> dict[int, int]:

@@ -256,10 +256,10 @@ def test_trust_is_that_of_the_most_trusted_supporter() -> None:
 
 def test_segment_names_the_last_twenty_incidents_that_reaffirm_it_and_counts_all() -> None:
     segment = Segment(100, FOREVER, "acme", "A", "e")
-    others = [said("acme", 300 - n, by=f"I{n}", revised_at=n // 2, event_id=f"{n:02}") for n in range(25)]
+    others = [said("acme", 300 - n, by=f"I{n}", revised_at=n // 2, event_id=f"{n % 2}") for n in range(25)]
     again = [replace(seen, valid_from=seen.valid_from + 1) for seen in others]
     observations = [said("acme", 100, revised_at=99), said("acme", 110, revised_at=99), *others, *again]
-    assert [seen.incident for seen in reaffirmed_by(observations, segment)] == [f"I{n}" for n in range(24, 4, -1)]
+    assert reaffirmed_by(observations, segment) == tuple(again[n] for n in range(24, 4, -1))
     assert access_count(observations, segment) == 25
 
 

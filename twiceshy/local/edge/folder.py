@@ -66,13 +66,15 @@ class CollectionsFolder:
             ) from error
 
     def tick(self) -> None:
-        """Vacuum when no request has come for a while; to be called now and then."""
+        """Flush what was written, and vacuum when there was no `touch` for a while; to be called every second."""
+        for collection in self._open.values():
+            collection.settle()
         if self._clock() - self._touched_at >= VACUUM_IDLE_SECONDS:
             for collection in self._open.values():
                 collection.vacuum()
 
     def touch(self) -> None:
-        """Note that a request has come."""
+        """Note that points are asked for or written; looking at a collection keeps nobody from a vacuum."""
         self._touched_at = self._clock()
 
     def names(self) -> list[str]:

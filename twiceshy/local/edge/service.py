@@ -48,7 +48,6 @@ class EdgeService:
             case ["healthz" | "readyz" | "livez"]:
                 return {"status": "ok"}
             case ["collections", *rest]:
-                self._folder.touch()
                 started = time.perf_counter()
                 result = self._collections(request, *rest)
                 return {"result": result, "status": "ok", "time": time.perf_counter() - started}
@@ -73,6 +72,7 @@ class EdgeService:
                 return self._folder.delete(name)
         if (call := _CALLS.get((request.method, action))) is None:
             raise _unknown(request)
+        self._folder.touch()
         return call(self._folder.collection(name), request.json())
 
 
