@@ -136,6 +136,11 @@ class KafkaServer:
         (self._folder / "server.properties").write_text(PROPERTIES.format(port=port, controller=controller, data=data))
         (self._folder / "log4j2.properties").write_text(LOGGING)
 
+    @property
+    def pid(self) -> int | None:
+        """None when it does not run."""
+        return self._process.pid if self._process else None
+
     def start(self) -> None:
         """Returns when it takes requests, or raises RuntimeError with the end of its log."""
         atexit.register(self.stop)

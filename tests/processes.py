@@ -7,8 +7,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 from typing import Self
 
+ROOT = Path(__file__).parents[1]  # where `python -m` finds our modules, installed or not
 START_SECONDS_MAX = 20.0
 STOP_SECONDS_MAX = 10.0
 POLL_SECONDS = 0.02
@@ -30,7 +32,7 @@ class ServerProcess:
     def start(self) -> None:
         """Raises AssertionError when it ends or does not listen in time; why is in pytest's captured output."""
         with tempfile.TemporaryFile() as output:
-            process = self._process = subprocess.Popen([*self._command, "--port", self._port], stdout=output)
+            process = self._process = subprocess.Popen([*self._command, "--port", self._port], stdout=output, cwd=ROOT)
             deadline = time.monotonic() + START_SECONDS_MAX
             while not (listening := LISTENING.search(os.pread(output.fileno(), 4096, 0))):
                 if process.poll() is not None or time.monotonic() > deadline:

@@ -6,13 +6,13 @@ import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import faust
 import structlog
 from aiokafka import AIOKafkaConsumer
 from faust import Stream
-from faust.types import TP
+from faust.types import TP, StreamT
 
 from twiceshy.errors import NotReadyError, TransientError
 from twiceshy.settings import Settings
@@ -32,6 +32,7 @@ from workers.embed import EmbedStage
 from workers.graph import GraphStage
 from workers.guard import GuardStage
 from workers.lesson import LessonStage
+from workers.recall import Recall, RecallServer
 
 CHAIN = ("guard", "graph", "lesson", "consolidate", "embed")
 WORKERS = (*CHAIN, "recall")
@@ -51,7 +52,7 @@ class Process:
         self._settings = settings
         self._group = group
         self._stopping = asyncio.Event()
-        self._deliveries: list[Delivery[Any]] = []
+        self._stops: list[Callable[[], None]] = []
         self._running: list[asyncio.Future[None]] = []
         self.waiting = Waiting()
 
@@ -92,8 +93,8 @@ class Process:
             await self._until_assigned(assigned)
             print(READY_LINE, flush=True)  # noqa: T201 - whoever started this process waits for it
             await self._stopping.wait()
-            for delivery in self._deliveries:
-                delivery.stop()
+            for stop in self._stops:
+                stop()
             if self._running:
                 await asyncio.wait(self._running, timeout=STOP_SECONDS_MAX)
         finally:
@@ -122,7 +123,7 @@ class Process:
                 delivery = Delivery(
                     stage, outputs, Exits(stores.redis), lambda event: _consumer(app).finish(event), self.waiting
                 )
-                self._deliveries.append(delivery)
+                self._stops.append(delivery.stop)
                 self._agent(app, topic, stage.name, delivery.run)
 
     async def _stages(
@@ -155,10 +156,9 @@ class Process:
         ]
 
     def _attach_recall(self, app: faust.App, stores: Stores, outputs: Outputs, graphs: Graphs) -> None:
-        from workers.recall import Recall, RecallServer
-
         recall = Recall(self._settings, graphs, stores.vectors, stores.embeddings)
         server = RecallServer(recall, outputs, lambda event: _consumer(app).finish(event))
+        self._stops.append(server.stop)
         self._agent(app, TOPICS.recall_requests, "recall", server.run)
 
     def _agent(
@@ -167,9 +167,9 @@ class Process:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._running.append(done)
 
-        async def agent(stream: Stream[Any]) -> None:
+        async def agent(stream: StreamT[Any]) -> None:
             try:
-                await run(stream.noack().events())
+                await run(cast(Stream[Any], stream).noack().events())
             except asyncio.CancelledError:
                 raise
             except Exception:

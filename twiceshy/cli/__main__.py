@@ -1,3 +1,3 @@
 from twiceshy.cli import app
 
-app()
+app(prog_name="twiceshy")

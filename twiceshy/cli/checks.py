@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from aiokafka import AIOKafkaConsumer
@@ -165,9 +165,9 @@ async def check_chain(parts: Connections) -> str:
             now = await _places(consumer, progress)
             still = {stage for stage in still if now[stage].behind and now[stage].done == before[stage].done}
     if still:
+        stuck = ", ".join(f"{stage} ({now[stage].behind} entries behind)" for stage in sorted(still))
         raise NotReadyError(
-            f"Nothing moves in {', '.join(f'{stage} ({now[stage].behind} entries behind)' for stage in sorted(still))}: "
-            "see that the worker runs, and what its log says that it waits for."
+            f"Nothing moves in {stuck}: see that the worker runs, and what its log says that it waits for."
         )
     behind = [f"{stage} is {place.behind} entries behind" for stage, place in now.items() if place.behind]
     return f"At work: {', '.join(behind)}." if behind else f"{', '.join(now)} have done all that was published."

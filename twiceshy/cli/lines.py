@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import orjson
 from pydantic import ValidationError
@@ -57,3 +58,12 @@ def _reason(error: ValueError) -> str:
     faults = explained(error)
     more = f"; and {len(faults) - FAULTS_MAX} more" if len(faults) > FAULTS_MAX else ""
     return "; ".join(faults[:FAULTS_MAX]) + more
+
+
+def count_lines(file: Path) -> int | None:
+    """How many lines of ``file`` are not blank; None when it cannot be read."""
+    try:
+        with file.open("rb") as lines:
+            return sum(1 for line in lines if line.strip())
+    except OSError:
+        return None

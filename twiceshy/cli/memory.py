@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from twiceshy.settings import Settings
     from workers.connections import Stores
 
-OutputFile = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Write to this file instead.", dir_okay=False)
-]
+OutputFile = Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file instead.", dir_okay=False)]
 
 
 def export(
@@ -68,7 +66,9 @@ async def _fold(settings: "Settings", tenant: str, keep: bool) -> list[bytes]:
     _cancel_on_sigterm()
     async with _stores(settings) as stores, folded(settings, stores, tenant, keep=keep) as generation:
         if keep:
-            typer.echo(f"Kept as generation {generation}: `twiceshy export --generation {generation}` shows it.", err=True)
+            typer.echo(
+                f"Kept as generation {generation}: `twiceshy export --generation {generation}` shows it.", err=True
+            )
         graph = Graphs(stores.redis, generation).of(tenant)
         return await export_lines(graph, stores.vectors, tenant, generation)
 

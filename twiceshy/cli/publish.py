@@ -39,9 +39,7 @@ def publish(
 
     settings = load_settings()
     whose = None if tenant is None else tenant_of(settings, tenant)
-    following = Following(
-        settings, backfill=backfill, changed_at=_instant(changed_at), patience_seconds=timeout
-    )
+    following = Following(settings, backfill=backfill, changed_at=_instant(changed_at), patience_seconds=timeout)
     with _opened(file) as lines, _progress(None if file == "-" else count_lines(Path(file))) as advance:
         report = run(following.publish(read_lines(lines, whose), advance))
     if as_json:
@@ -96,23 +94,13 @@ def _print(report: "Report") -> None:
 
     screen = console()
     counted = Counter(outcome.outcome for outcome in report.outcomes)
-    counted |= {"refused": len(report.refused), "lost from sight": len(report.lost)}
+    counted |= {"refused": len(report.refused), "lost from sight": len(report.lost), "not sent": report.unsent}
     rows = table("outcome", "incidents")
     for outcome, count in counted.most_common():
         if count:
             rows.add_row(outcome.replace("_", " "), str(count))
     screen.print(rows)
-    faults = [f"line {refused.number}: {refused.reason}" for refused in report.refused]
-    faults += [
-        f"line {told.number}: {told.outcome.replace('_', ' ')}, {told.detail or told.reason or 'no reason was given'}"
-        for told in report.outcomes
-        if told.outcome in ("rejected", "dead_lettered", "quarantined")
-    ]
-    faults += [
-        f"line {lost.number}: nothing was heard of {lost.fingerprint}: see `twiceshy doctor`, then publish it again"
-        for lost in report.lost
-    ]
-    if faults:
+    if faults := _faults(report):
         screen.print(Text("\nNot remembered:", style="bold"))
         screen.print(Text(shown("\n".join(faults[:SHOWN_MAX]))))
         if len(faults) > SHOWN_MAX:
@@ -121,3 +109,19 @@ def _print(report: "Report") -> None:
     remembered = [told.tenant for told in report.outcomes if told.outcome in REMEMBERED and told.tenant]
     if remembered:
         screen.print(Text(f'Ask about them: twiceshy recall --tenant {remembered[0]} "what you see"', style="dim"))
+
+
+def _faults(report: "Report") -> list[str]:
+    """A sentence for each line that was not remembered."""
+    faults = [f"line {refused.number}: {refused.reason}" for refused in report.refused]
+    faults += [
+        f"line {told.number}: {told.outcome.replace('_', ' ')}, {told.detail or told.reason or 'no reason was given'}"
+        for told in report.outcomes
+        if told.outcome in ("rejected", "dead_lettered", "quarantined")
+    ]
+    if report.unsent:
+        faults.append(f"{report.unsent} lines were not sent any more, because nothing was heard of those before them")
+    return faults + [
+        f"line {lost.number}: nothing was heard of {lost.fingerprint}: see `twiceshy doctor`, then publish it again"
+        for lost in report.lost
+    ]

@@ -4,7 +4,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from twiceshy.cli.output import AsJson, Tenant, console, explained, fail, load_settings, print_json, run, shown, table, tenant_of
+from twiceshy.cli.output import (
+    AsJson,
+    Tenant,
+    console,
+    explained,
+    fail,
+    load_settings,
+    print_json,
+    run,
+    shown,
+    table,
+    tenant_of,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,7 +76,7 @@ async def _ask(settings: "Settings", asked: "RecallRequested") -> "RecallReplied
     from twiceshy.client.recall import RecallClient
 
     async with RecallClient(settings) as client:
-        return await client.ask(asked)
+        return await client.recall(**asked.model_dump())
 
 
 def show_reply(screen: "Console", reply: "RecallReplied") -> None:

@@ -28,7 +28,7 @@ async def _up(data: Path, as_json: bool) -> None:
     from twiceshy.local.stack import Stack
 
     if not as_json:
-        typer.echo(f"Starting with the memory in {data.absolute()} …", err=True)
+        typer.echo(f"Starting with the memory in {data} …", err=True)
     stopping = _until_stopped()
     async with Stack(data) as stack:
         _announce(stack, as_json)
@@ -65,13 +65,12 @@ def _until_stopped() -> _Stopping:
 def _announce(stack: "Stack", as_json: bool) -> None:
     data, settings = stack.folder.path, stack.settings
     if as_json:
-        addresses = {
-            name: str(getattr(settings, name)) for name in ("kafka", "falkordb", "qdrant", "embeddings")
-        }
+        addresses = {name: str(getattr(settings, name)) for name in ("kafka", "falkordb", "qdrant", "embeddings")}
         print_json({"ready_seconds": round(stack.ready_seconds, 3), "data": str(data), **addresses})
         return
     typer.echo(
-        f"Twiceshy is ready after {stack.ready_seconds:.1f} s. Its memory is in {data}, its Kafka at {settings.kafka}.\n"
+        f"Twiceshy is ready after {stack.ready_seconds:.1f} s. "
+        f"Its memory is in {data}, its Kafka at {settings.kafka}.\n"
         "Next, in another shell:\n"
         "  twiceshy publish examples/incidents.jsonl\n"
         '  twiceshy recall --tenant demo "every page is a 502 and cpu is pegged"\n'

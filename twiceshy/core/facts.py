@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from twiceshy.core.ids import derive, version_id
 from twiceshy.core.memory import ENTITY_KEY, Claimed, Memory, Row, key_of, provenance, stamps, write_entity
-from twiceshy.core.temporal import FOREVER, Observation, Segment, Version, believed, diff
+from twiceshy.core.temporal import FOREVER, Observation, Segment, Version, applied, believed, diff
 from twiceshy.events.chain import EntryLogged, FactVersionRef
 from twiceshy.events.common import milliseconds
 from twiceshy.events.incident import FactClaim, IncidentConcluded
@@ -90,22 +90,11 @@ def _rewrite_slot(
         )
     for segment in change.inserted:
         _write_fact(memory, entry, _founding(live, segment), segment, at, predecessors[of_segment(segment)])
-    memory.versions[slot] = [*change.kept, *(_version(slot, segment, at) for segment in change.inserted)]
+    after = applied(memory.versions[slot], change, slot=slot, at=at)
+    memory.versions[slot] = [version for version in after if version.t_expired == FOREVER]
     return (
         [FactVersionRef(version_id=of_segment(segment), slot=slot) for segment in change.inserted],
         [FactVersionRef(version_id=of_version(version), slot=slot) for version in change.expired],
-    )
-
-
-def _version(slot: str, segment: Segment, at: int) -> Version:
-    return Version(
-        slot=slot,
-        object=segment.object,
-        t_valid=segment.start,
-        t_invalid=segment.end,
-        t_created=at,
-        founder=segment.founder,
-        event_id=segment.event_id,
     )
 
 
@@ -115,7 +104,8 @@ def _founding(live: list[Claimed], segment: Segment) -> Claimed:
         (
             claim
             for claim in live
-            if claim.seen.event_id == segment.event_id
+            if claim.seen.holds
+            and claim.seen.event_id == segment.event_id
             and claim.seen.object == segment.object
             and claim.seen.valid_from <= segment.start < claim.seen.valid_to
         ),

@@ -169,7 +169,7 @@ def _won(observations: Iterable[Observation]) -> Iterator[tuple[int, int, Observ
     stack, it wins until it ends or the next one starts, and then what lies below has its turn. Each is pushed
     and popped at most once, so the sort is what it costs.
     """
-    ordered = sorted((seen for seen in observations if seen.valid_from < seen.valid_to), key=_precedence)
+    ordered = sorted(observations, key=_precedence)
     horizon = max((seen.valid_to for seen in ordered), default=FOREVER)
     stack: list[Observation] = []
     for index, seen in enumerate(ordered, start=1):

@@ -270,6 +270,9 @@ class Delivery(Generic[T]):
                 if self._waiting.reasons.pop(self._stage.name, None):
                     self._log.info("going_on")
                 return result
+            if self._stopping.is_set():
+                # What is waited for may never come. Nothing was acknowledged, so the entries come again.
+                raise asyncio.CancelledError
             await asyncio.sleep(backoff_seconds * random.uniform(0.5, 1.0))  # noqa: S311
             backoff_seconds = min(backoff_seconds * 2, BACKOFF_SECONDS_MAX)
 

@@ -1,0 +1,20 @@
+"""Fixtures that several kinds of tests share."""
+
+import os
+from collections.abc import AsyncIterator
+
+import pytest
+from hypothesis import settings
+
+from twiceshy.local.stack import Stack
+
+settings.register_profile("quick", max_examples=100, deadline=None)
+settings.register_profile("thorough", max_examples=500, deadline=None)
+settings.load_profile("thorough" if os.environ.get("CI") == "true" else "quick")
+
+
+@pytest.fixture(scope="session")
+async def stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
+    """One embedded stack for the whole session. Tests keep apart by using incidents, or tenants, of their own."""
+    async with Stack(tmp_path_factory.mktemp("stack"), current=False) as running:
+        yield running

@@ -1,0 +1,236 @@
+"""recall.requests.v1 → recall, one answer → recall.replies.<tenant>
+
+From a question to its reply, without a broker. Recall never writes, and no language model is asked.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from twiceshy.core.fusion import Scored
+from twiceshy.core.lexical import tokens
+from twiceshy.core.mentions import ASKED_FOR
+from twiceshy.core.novelty import TERMS_MAX, share, shared_terms, similar
+from twiceshy.core.temporal import FOREVER
+from twiceshy.errors import TransientError
+from twiceshy.events.common import instant, milliseconds
+from twiceshy.events.recall import RecallReplied, RecallRequested
+from twiceshy.settings import Settings
+from twiceshy.stores.embeddings import EmbeddingsClient
+from twiceshy.stores.graph import Graphs
+from twiceshy.stores.points import Scope
+from twiceshy.stores.vectors import Vectors
+from workers.guard import wall_clock_ms
+from workers.recall_items import Items, read_graph, read_payloads
+from workers.recall_legs import Found, Legs, Question
+from workers.recall_size import fitted
+
+EVERYTHING = FOREVER - 1
+"""A ``known_at`` behind every transaction time."""
+
+WATERMARK_PART, WAIT_PART, LEGS_PART, ITEMS_PART, FALLBACK_PART = 0.2, 0.5, 0.65, 0.85, 0.95
+"""By when each step is over, as a part of the deadline: what a store that hangs takes, the next one must not lack."""
+
+POLL_SECONDS = 0.005
+BESIDE = ("lessons", "playbooks", "mistakes", "rules", "facts")
+JUDGED_ITEMS = 5
+"""So many of the first items decide whether a question is new, however few are wanted."""
+
+
+@dataclass(slots=True)
+class Course:
+    """One question on its way to a reply."""
+
+    request: RecallRequested
+    started: float
+    seconds: float
+    parts_ms: dict[str, float]
+    missing: list[str] = field(default_factory=list)
+
+    def until(self, part: float) -> float:
+        """The event loop's time at which ``part`` of the deadline has passed."""
+        return self.started + part * self.seconds
+
+    def lap(self, name: str, since: float) -> None:
+        self.parts_ms[name] = round((time.perf_counter() - since) * 1_000, 3)
+
+
+class Recall:
+    """Answers questions about every tenant, side by side."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        graphs: Graphs,
+        vectors: Vectors,
+        embeddings: EmbeddingsClient,
+        clock_ms: Callable[[], int] = wall_clock_ms,
+    ) -> None:
+        self.settings = settings
+        self._graphs = graphs
+        self._vectors = vectors
+        self._legs = Legs(graphs, vectors, embeddings, settings.novel_similarity)
+        self._clock_ms = clock_ms
+        # What embed had applied when last heard of: what to go by while the graph does not say.
+        self._watermarks: dict[str, int] = {}
+
+    async def answer(self, request: RecallRequested, *, queued_ms: float = 0.0) -> RecallReplied:
+        """The reply to a question that waited ``queued_ms``, within its deadline. A part that is away is left out."""
+        if fault := self._fault(request):
+            return RecallReplied(status="invalid", detail=fault)
+        course = Course(
+            request=request,
+            started=asyncio.get_running_loop().time(),
+            seconds=max(0.0, request.deadline_ms - queued_ms) / 1_000,
+            parts_ms={"queue": round(queued_ms, 3)},
+        )
+        reply = await self._answer(course)
+        took_ms = (asyncio.get_running_loop().time() - course.started) * 1_000 + queued_ms
+        return reply.model_copy(update={"took_ms": round(took_ms, 3), "parts_ms": course.parts_ms})
+
+    def _fault(self, request: RecallRequested) -> str | None:
+        if request.tenant not in self.settings.tenants:
+            return f"tenant: there is no tenant {request.tenant!r}; it is one of {', '.join(self.settings.tenants)}."
+        if not (request.query.strip() or request.fault_signature or request.entities):
+            return "query: say what you see, give a fault_signature, or name what it is about in entities."
+        return None
+
+    async def _answer(self, course: Course) -> RecallReplied:
+        request = course.request
+        question = Question(
+            text="\n".join(part.strip() for part in (request.query, request.fault_signature) if part and part.strip()),
+            entities=request.entities,
+            limit=request.limit,
+            rules="rules" in request.include,
+        )
+        # The embedder needs no watermark, and is what takes longest.
+        embedding = None
+        if question.text:
+            embedding = asyncio.create_task(self._legs.embed(question.text, 0.9 * LEGS_PART * course.seconds))
+        try:
+            scope = await self._scope(course)
+            found = await self._legs.run(question, scope, embedding, course.until(LEGS_PART))
+        finally:
+            if embedding is not None:
+                embedding.cancel()
+        course.parts_ms |= found.parts_ms
+        started = time.perf_counter()
+        fused = found.fused()
+        course.lap("fusion", started)
+        items = await self._items(course, scope, found, [item for item, _ in fused[: max(request.limit, JUDGED_ITEMS)]])
+        return self._reply(course, question.text, scope, found, fused, items)
+
+    async def _scope(self, course: Course) -> Scope:
+        request = course.request
+        started = time.perf_counter()
+        watermark = await self._watermark(course)
+        asked = EVERYTHING if request.known_at is None else milliseconds(request.known_at)
+        course.lap("watermark", started)
+        return Scope(
+            tenant=request.tenant,
+            generation=self._graphs.generation,
+            as_of=self._clock_ms() if request.as_of is None else milliseconds(request.as_of),
+            known_at=min(asked, watermark),
+        )
+
+    async def _watermark(self, course: Course) -> int:
+        """How far embed is, once that is ``at_least`` what was asked for, or the time for waiting is over."""
+        request = course.request
+        at_least = 0 if request.at_least is None else milliseconds(request.at_least)
+        loop = asyncio.get_running_loop()
+        until = course.until(WATERMARK_PART if request.at_least is None else WAIT_PART)
+        graph = self._graphs.of(request.tenant)
+        try:
+            async with asyncio.timeout_at(until):
+                while True:
+                    self._watermarks[request.tenant] = (await graph.watermarks()).get("embed", 0)
+                    if self._watermarks[request.tenant] >= at_least or loop.time() + POLL_SECONDS >= until:
+                        break
+                    await asyncio.sleep(POLL_SECONDS)
+        except (TransientError, TimeoutError) as error:
+            course.missing.append(f"FalkorDB did not say how far memory is ({error or 'it was late'}).")
+        watermark = self._watermarks.get(request.tenant, EVERYTHING)
+        if watermark < at_least:
+            course.missing.append("Memory has not come as far as at_least within the deadline.")
+        return watermark
+
+    async def _items(self, course: Course, scope: Scope, found: Found, ids: Sequence[str]) -> Items:
+        started = time.perf_counter()
+        try:
+            if found.legs["graph"].status == "ok":
+                items = await self._from_graph(course, scope, found, ids)
+                if items is not None:
+                    return items
+            course.missing.append("FalkorDB did not answer: there are episodes alone, as they were indexed.")
+            return await self._from_payloads(course, scope, ids)
+        finally:
+            course.lap("hydrate", started)
+
+    async def _from_graph(self, course: Course, scope: Scope, found: Found, ids: Sequence[str]) -> Items | None:
+        request = course.request
+        try:
+            async with asyncio.timeout_at(course.until(ITEMS_PART)):
+                return await read_graph(
+                    self._graphs.of(request.tenant),
+                    scope,
+                    ids=ids,
+                    beside=ids[: request.limit],
+                    rules=found.rules,
+                    asked=[key for key, (_, strength) in found.entities.items() if strength == ASKED_FOR],
+                    include=request.include,
+                )
+        except (TransientError, TimeoutError):
+            return None
+
+    async def _from_payloads(self, course: Course, scope: Scope, ids: Sequence[str]) -> Items:
+        try:
+            async with asyncio.timeout_at(course.until(FALLBACK_PART)):
+                return await read_payloads(self._vectors, scope, ids)
+        except (TransientError, TimeoutError):
+            course.missing.append("Qdrant did not answer either: what was found cannot be shown.")
+            return Items()
+
+    def _reply(
+        self, course: Course, text: str, scope: Scope, found: Found, fused: Sequence[Scored], items: Items
+    ) -> RecallReplied:
+        request = course.request
+        wanted = tokens(text)
+        terms = {version_id: shared_terms(wanted, told.words) for version_id, told in items.episodes.items()}
+        words = share(wanted, [terms[item] for item, _ in fused[:JUDGED_ITEMS] if item in terms])
+        reply = RecallReplied(
+            status="ok",
+            detail=" ".join(course.missing) or None,
+            partial=bool(found.missing() or course.missing),
+            known_at=None if scope.known_at == EVERYTHING else instant(scope.known_at),
+            generation=scope.generation,
+            novel=self._novel(found, fused, words),
+            unknown_entities=found.unknown(request.entities),
+            as_of=instant(scope.as_of),
+            legs=found.legs,
+        )
+        if reply.novel:
+            return reply
+        shown = [scored for scored in fused[: request.limit] if scored[0] in items.episodes]
+        results = tuple(
+            items.episodes[item].episode(rank, score, found.why(item, terms[item][:TERMS_MAX]))
+            for rank, (item, score) in enumerate(shown, start=1)
+        )
+        told: dict[str, Any] = {name: tuple(getattr(items, name)) for name in BESIDE if name in request.include}
+        told["results"] = results if "episodes" in request.include else ()
+        return fitted(reply.model_copy(update=told), request.max_tokens)
+
+    def _novel(self, found: Found, fused: Sequence[Scored], words: float) -> bool:
+        """Whether nothing in memory is similar enough to what was asked for.
+
+        What mentions an entity that the question names is about the same thing, however it is worded. Without the
+        semantic leg nothing is called new that the others found something for.
+        """
+        missing = found.missing()
+        if any(strength == ASKED_FOR for _, strength in found.entities.values()) or found.hits["graph"]:
+            return False
+        if not fused:
+            only_entities = found.legs["lexical"].status == "skipped"
+            return "lexical" not in missing and not (only_entities and "graph" in missing)
+        return "semantic" not in missing and not similar(found.best("semantic"), words, self.settings.novel_similarity)
