@@ -33,7 +33,9 @@ from twiceshy.stream.topics import TOPICS
 STORES = ("broker", "falkordb", "vectors", "embedder")
 WORKERS = ("chain", "recall")
 EMBEDDER_MODEL = "wordllama-l2-supercat-256"
+# Tansu sleeps for half of it, so it is what a hop costs; a smaller one costs processor time while nothing happens.
 FETCH_WAIT_MS = 10
+CHAIN_FETCH_WAIT_MS = 40
 DRAIN_SECONDS_MAX = 15.0
 BACKOFF_SECONDS_MAX = 10.0
 STEADY_SECONDS = 30.0
@@ -99,13 +101,14 @@ class Stack:
         }
         await _together(*(self._children[name].start() for name in STORES))
         await create_topics(self.settings)
-        env = {**os.environ, **_environment({**addresses, "journal": self.folder.path / "log"})}
+        shared = {**os.environ, **_environment({**addresses, "journal": self.folder.path / "log"})}
+        chain = {**shared, **_environment({"fetch_wait_ms": CHAIN_FETCH_WAIT_MS})}
         for name in WORKERS:
             self._children[name] = Child(
                 name,
                 [sys.executable, "-m", "workers", name],
                 folder=self.folder,
-                env=env,
+                env=chain if name == "chain" else shared,
                 ready=_WORKERS_READY,
                 start_seconds_max=90.0,
                 stop_seconds_max=30.0,
