@@ -27,8 +27,10 @@ WORKERS: dict[BrokerKind, tuple[str, ...]] = {
 
 
 def event(number: int) -> IncidentConcluded:
-    """An incident of 1 kB: the seeded one, its details filled up with words of its own."""
-    plain = incident(number)
+    """An incident of 1 kB: the seeded one, about one of 500 services, its details filled up with words of its own."""
+    seeded = incident(number)
+    facts = tuple(fact.model_copy(update={"subject": f"{fact.subject}-{number % 500}"}) for fact in seeded.facts)
+    plain = seeded.model_copy(update={"facts": facts})
     missing = EVENT_BYTES - len(encode(plain)) - len(',"details":""')
     words = " ".join(f"{plain.title} {number * 7919 + step}" for step in range(20))
     return plain.model_copy(update={"details": words[: max(1, missing)]})

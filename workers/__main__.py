@@ -3,20 +3,19 @@
 Recall has a process of its own there, so that a chain that waits for a store does not keep anyone from asking.
 """
 
-import asyncio
 import sys
 
 from twiceshy.errors import NotReadyError
 from twiceshy.logs import log_to_stdout
 from twiceshy.settings import Settings
-from workers.bootstrap import CHAIN, run_workers
+from workers.bootstrap import CHAIN, run
 
 
 def main(name: str) -> int:
     log_to_stdout()
     names = CHAIN if name == "chain" else (name,)
     try:
-        asyncio.run(run_workers(names, Settings(), group=f"twiceshy.{name}"))
+        run(names, Settings(), group=f"twiceshy.{name}")
     except NotReadyError as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -4,8 +4,8 @@ The fault is planted: no input is known to make graph fail.
 """
 
 import sys
+from unittest.mock import patch
 
-import workers.graph
 from twiceshy.core.memory import Memory
 from twiceshy.core.recording import record
 from twiceshy.events.chain import EntryLogged, Recorded
@@ -21,5 +21,5 @@ def record_with_bug(memory: Memory, entry: EntryLogged) -> Recorded:
 
 
 if __name__ == "__main__":
-    workers.graph.record = record_with_bug
-    raise SystemExit(main(sys.argv[1]))
+    with patch("workers.graph.record", record_with_bug):
+        raise SystemExit(main(sys.argv[1]))

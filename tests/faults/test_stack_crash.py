@@ -1,0 +1,105 @@
+"""The embedded stack is killed in the middle of its work, and starts again with all that it had admitted."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from tests.cli import difference, environment, twiceshy
+from tests.incidents import incident
+from twiceshy.local.data_folder import process_identity
+from twiceshy.stream.codec import encode
+
+START_SECONDS_MAX = 120.0
+RECALLABLE_SECONDS_MAX = 15.0
+
+
+class Up:
+    """``twiceshy up`` in a process of its own."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self.process: asyncio.subprocess.Process
+
+    async def start(self) -> None:
+        self.process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "twiceshy.cli",
+            "up",
+            "--json",
+            "--data",
+            self._data,
+            env=environment(self._data),
+            stdout=asyncio.subprocess.PIPE,
+        )
+        assert self.process.stdout is not None
+        async with asyncio.timeout(START_SECONDS_MAX):
+            assert json.loads(await self.process.stdout.readline())["ready_seconds"] > 0
+
+    async def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        await self.process.wait()
+
+    async def interrupt(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        return await self.process.wait()
+
+
+def lines(first: int, last: int) -> bytes:
+    return b"\n".join(encode(incident(number)) for number in range(first, last))
+
+
+async def test_a_killed_stack_starts_again_with_all_that_it_had(tmp_path: Path) -> None:
+    up = Up(tmp_path)
+    await up.start()
+    remembered = await twiceshy("publish", "-", folder=tmp_path, stdin=lines(0, 30))
+    assert (remembered.code, remembered.err) == (0, "")
+    children = {
+        child["pid"]: child["identity"] for child in json.loads((tmp_path / "children.json").read_text()).values()
+    }
+    under_way = asyncio.create_task(twiceshy("publish", "-", "--timeout", "3", folder=tmp_path, stdin=lines(30, 90)))
+    await asyncio.sleep(2.0)
+    await up.kill()
+    await under_way
+    await up.start()
+    assert [pid for pid, identity in children.items() if process_identity(pid) == identity] == []
+    await published_right_after_the_start_is_recallable(tmp_path)
+    again = await twiceshy("publish", "-", folder=tmp_path, stdin=lines(0, 90))
+    assert (again.code, again.err) == (0, "")
+    live = await twiceshy("export", "--tenant", "default", folder=tmp_path)
+    folded = await twiceshy("fold", "--tenant", "default", folder=tmp_path)
+    assert difference(live.out, folded.out) == []
+    assert sum(b'"MemoryEpisode"' in line for line in live.out.splitlines()) == 91
+    assert await up.interrupt() == 0
+    assert not (tmp_path / "children.json").exists() or json.loads((tmp_path / "children.json").read_text()) == {}
+
+
+async def published_right_after_the_start_is_recallable(folder: Path) -> None:
+    fresh = incident(500, title="the zeppelin hangar lost its roof")
+    async with asyncio.timeout(RECALLABLE_SECONDS_MAX):
+        published = await twiceshy("publish", "-", folder=folder, stdin=encode(fresh))
+        assert published.code == 0
+        reply = await twiceshy("recall", "--json", "--tenant", "default", "zeppelin hangar roof", folder=folder)
+    assert reply.json["results"][0]["fingerprint"] == "test/500"
+
+
+async def test_a_worker_that_dies_is_started_again(tmp_path: Path) -> None:
+    up = Up(tmp_path)
+    await up.start()
+    children = json.loads((tmp_path / "children.json").read_text())
+    os.kill(children["chain"]["pid"], signal.SIGKILL)
+    published = await twiceshy("publish", "-", folder=tmp_path, stdin=lines(0, 10))
+    assert published.code == 0
+    assert json.loads((tmp_path / "children.json").read_text())["chain"]["pid"] != children["chain"]["pid"]
+    os.kill(children["broker"]["pid"], signal.SIGKILL)
+    await asyncio.sleep(1.0)
+    async with asyncio.timeout(START_SECONDS_MAX):
+        while (await twiceshy("doctor", folder=tmp_path)).code != 0:
+            await asyncio.sleep(1.0)
+    live = await twiceshy("export", "--tenant", "default", folder=tmp_path)
+    folded = await twiceshy("fold", "--tenant", "default", folder=tmp_path)
+    assert difference(live.out, folded.out) == []
+    assert await up.interrupt() == 0
