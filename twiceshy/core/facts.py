@@ -25,7 +25,7 @@ def claims_of(entry: EntryLogged, incident: IncidentConcluded, at: int) -> list[
                 object=fact.object,
                 holds=fact.holds,
                 valid_from=milliseconds(fact.valid_from),
-                valid_to=FOREVER if fact.valid_to is None else milliseconds(fact.valid_to),
+                valid_to=FOREVER if fact.valid_to is None else min(milliseconds(fact.valid_to), FOREVER),
                 incident=key,
                 revised_at=entry.revised_at,
                 event_id=entry.event_id,
@@ -84,10 +84,7 @@ def _rewrite_slot(
         successors[of_version(version)].append(of_segment(segment))
         predecessors[of_segment(segment)].append(of_version(version))
     for version in change.expired:
-        gone = of_version(version)
-        memory.writes.expired_facts.append(
-            {"version_id": gone, "at": at, "by": entry.event_id, "superseded_by": successors[gone]}
-        )
+        _expire_fact(memory, of_version(version), entry.event_id, at, successors[of_version(version)])
     for segment in change.inserted:
         _write_fact(memory, entry, _founding(live, segment), segment, at, predecessors[of_segment(segment)])
     after = applied(memory.versions[slot], change, slot=slot, at=at)
@@ -96,6 +93,12 @@ def _rewrite_slot(
         [FactVersionRef(version_id=of_segment(segment), slot=slot) for segment in change.inserted],
         [FactVersionRef(version_id=of_version(version), slot=slot) for version in change.expired],
     )
+
+
+def _expire_fact(memory: Memory, fact_id: str, by: str, at: int, successors: list[str]) -> None:
+    closing = {"invalidated_at": at, "invalidated_by_event": by, "superseded_by": successors}
+    if not memory.writes.expire(fact_id, at, closing):
+        memory.writes.expired_facts.append({"version_id": fact_id, "at": at, "by": by, "superseded_by": successors})
 
 
 def _founding(live: list[Claimed], segment: Segment) -> Claimed:
@@ -119,26 +122,31 @@ def _write_fact(
     fact_id = version_id(entry.tenant, founding.seen.slot, segment.start, at)
     stamped = stamps(segment.start, segment.end, at)
     source = provenance(segment.event_id, confidence=founding.seen.confidence)
-    memory.writes.facts.append(
-        {
-            "version_id": fact_id,
-            "slot": founding.seen.slot,
-            "subject": founding.subject,
-            "predicate": founding.predicate,
-            "object": segment.object,
-            "origin": founding.origin,
-            "founder": segment.founder,
-            "supersedes": supersedes,
-            **stamped,
-            **source,
-        }
-    )
+    row: Row = {
+        "version_id": fact_id,
+        "slot": founding.seen.slot,
+        "subject": founding.subject,
+        "predicate": founding.predicate,
+        "object": segment.object,
+        "origin": founding.origin,
+        "founder": segment.founder,
+        "supersedes": supersedes,
+        **stamped,
+        **source,
+    }
+    memory.writes.facts.append(row)
+    memory.writes.made[fact_id] = [row]
     write_entity(memory, entry, founding.subject, at)
-    edge = {"version_id": fact_id, **stamped, **source}
-    memory.writes.subjects.append({"from": fact_id, "to": founding.subject, "stamps": edge})
+    _write_edge(memory.writes.subjects, memory, fact_id, founding.subject, {**stamped, **source})
     if ENTITY_KEY.match(segment.object):
         write_entity(memory, entry, segment.object, at)
-        memory.writes.objects.append({"from": fact_id, "to": segment.object, "stamps": edge})
+        _write_edge(memory.writes.objects, memory, fact_id, segment.object, {**stamped, **source})
+
+
+def _write_edge(edges: list[Row], memory: Memory, fact_id: str, to: str, properties: Row) -> None:
+    edge = {"version_id": fact_id, **properties}
+    memory.writes.made[fact_id].append(edge)
+    edges.append({"from": fact_id, "to": to, "stamps": edge})
 
 
 def observation_row(claim: Claimed, t_retracted: int) -> Row:

@@ -45,14 +45,30 @@ STOPWORDS = frozenset(
 
 def tokens(text: str) -> list[str]:
     """Lower-case words of ``text`` in order. A compound (``payment-api``, ``app.db``) is itself and its parts."""
+    return [token for token, _ in _words(text)]
+
+
+def spellings(text: str) -> dict[str, str]:
+    """The different tokens of ``text`` in order, each with the word that it comes from, in lower case.
+
+    >>> spellings("queries to Redis")
+    {'query': 'queries', 'redi': 'redis'}
+    """
+    found: dict[str, str] = {}
+    for token, word in _words(text):
+        found.setdefault(token, word)
+    return found
+
+
+def _words(text: str) -> list[tuple[str, str]]:
     folded = unicodedata.normalize("NFKC", text).casefold()
-    found: list[str] = []
+    found: list[tuple[str, str]] = []
     for word in _WORD.finditer(folded):
         whole = word.group()
         parts = _PART.findall(whole)
         if len(parts) > 1:
-            found.append(whole)
-        found += (_singular(part) for part in parts if part not in STOPWORDS)
+            found.append((whole, whole))
+        found += ((_singular(part), part) for part in parts if part not in STOPWORDS)
         if len(found) >= TOKENS_MAX:
             break
     return found

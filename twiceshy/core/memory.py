@@ -54,10 +54,24 @@ class Writes:
     expired_episodes: list[Row] = field(default_factory=list)
     expired_facts: list[Row] = field(default_factory=list)
     retracted: list[Row] = field(default_factory=list)
+    made: dict[str, list[Row]] = field(default_factory=dict)
 
     def parameters(self) -> dict[str, list[Row]]:
-        rows = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        rows = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "made"}
         return {name: list(part.values()) if isinstance(part, dict) else part for name, part in rows.items()}
+
+    def expire(self, version_id: str, at: int, closing: Row) -> bool:
+        """Closes a version that this batch makes, and its edges, where it stands; False for an older one.
+
+        Within one query the graph does not find the edges that the query itself has made.
+        """
+        rows = self.made.get(version_id)
+        if rows is None:
+            return False
+        rows[0] |= closing
+        for row in rows:
+            row["t_expired"] = at
+        return True
 
 
 @dataclass(slots=True)

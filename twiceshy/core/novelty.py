@@ -5,7 +5,7 @@ hundred incidents one is always a little like a question about a printer. The wo
 was found are few for a true paraphrase, but a question about a printer shares hardly any.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sized
 
 from twiceshy.core.lexical import tokens
 
@@ -17,25 +17,25 @@ as new."""
 TERMS_MAX = 20
 
 
-def shared_terms(query_tokens: Sequence[str], text: str) -> list[str]:
-    """The different tokens of a query that a text has too, in the query's order."""
+def shared(query: Mapping[str, str], text: str) -> tuple[str, ...]:
+    """The words of a query that a text has too, in the query's order. ``query`` has them by token (`spellings`)."""
     there = set(tokens(text))
-    return [token for token in dict.fromkeys(query_tokens) if token in there]
+    return tuple(word for token, word in query.items() if token in there)
 
 
-def share(query_tokens: Sequence[str], shared: Iterable[Sequence[str]]) -> float:
-    """The largest part of a query's different tokens that one item shares, 0 to 1."""
-    wanted = len(set(query_tokens))
-    return max((len(terms) for terms in shared), default=0) / wanted if wanted else 0.0
+def share(query: Sized, words: Iterable[Sized]) -> float:
+    """The largest part of a query's different words that one item shares, 0 to 1."""
+    return max(map(len, words), default=0) / len(query) if len(query) else 0.0
 
 
 def similar(cosine: float, words: float, similarity: float) -> bool:
     """Whether the best hits are like the question.
 
     ``cosine`` is that of the nearest item; ``words`` is the `share`. An item with half of the words has to reach
-    ``similarity``; one without any `SHARE_WEIGHT` / 2 more, one with all of them as much less.
+    ``similarity``, one without any `SHARE_WEIGHT` / 2 more. One with all of them is similar: it may be an error's
+    code, of which the embedder knows nothing.
 
     >>> similar(0.30, words=0.5, similarity=0.25), similar(0.30, words=0.0, similarity=0.25)
     (True, False)
     """
-    return cosine >= similarity + SHARE_WEIGHT * (0.5 - words)
+    return words == 1.0 or cosine >= similarity + SHARE_WEIGHT * (0.5 - words)

@@ -9,7 +9,7 @@ from typing import Literal
 
 from twiceshy.core.facts import claims_of, observation_row, revise_facts
 from twiceshy.core.ids import version_id
-from twiceshy.core.memory import IncidentState, Memory, key_of, provenance, stamps, write_entity
+from twiceshy.core.memory import IncidentState, Memory, Row, key_of, provenance, stamps, write_entity
 from twiceshy.core.temporal import FOREVER, episode_valid_from, transaction_time
 from twiceshy.events.chain import EntryLogged, Recorded
 from twiceshy.events.common import milliseconds
@@ -70,7 +70,9 @@ def _record_incident(memory: Memory, entry: EntryLogged, incident: IncidentConcl
         state = _write_episode(memory, entry, incident, at)
         gone = () if before is None else (before.episode_id,)
         change = "remembered" if before is None else "corrected"
-        memory.writes.expired_episodes += [{"version_id": episode, "at": at} for episode in gone]
+        memory.writes.expired_episodes += [
+            {"version_id": episode, "at": at} for episode in gone if not memory.writes.expire(episode, at, {})
+        ]
     state.revised_at, state.event_id = entry.revised_at, entry.event_id
     memory.incidents[key] = state
     memory.writes.incidents[key] = {
@@ -100,29 +102,30 @@ def _write_episode(memory: Memory, entry: EntryLogged, incident: IncidentConclud
     t_valid = episode_valid_from(started_at, concluded_at, entry.admitted_at)
     episode_id = version_id(entry.tenant, episode_slot(key), t_valid, at)
     stamped = stamps(t_valid, FOREVER, at)
-    memory.writes.episodes.append(
-        {
-            "version_id": episode_id,
-            "slot": episode_slot(key),
-            "incident": key,
-            "incident_fingerprint": incident.fingerprint,
-            "origin": incident.origin.name,
-            "trust": entry.settings.origin_trust,
-            "summary_nl": incident.summary,
-            "resolution_nl": incident.resolution,
-            "details_nl": incident.details,
-            "body": incident.model_dump_json(exclude={"details"}, exclude_defaults=True),
-            "content_hash": entry.content_hash,
-            "concluded_at": concluded_at,
-            "incomplete": incident.incomplete,
-            "released_by": entry.admission.by,
-            **stamped,
-            **provenance(entry.event_id),
-        }
-    )
+    row: Row = {
+        "version_id": episode_id,
+        "slot": episode_slot(key),
+        "incident": key,
+        "incident_fingerprint": incident.fingerprint,
+        "origin": incident.origin.name,
+        "trust": entry.settings.origin_trust,
+        "summary_nl": incident.summary,
+        "resolution_nl": incident.resolution,
+        "details_nl": incident.details,
+        "body": incident.model_dump_json(exclude={"details"}, exclude_defaults=True),
+        "content_hash": entry.content_hash,
+        "concluded_at": concluded_at,
+        "incomplete": incident.incomplete,
+        "released_by": entry.admission.by,
+        **stamped,
+        **provenance(entry.event_id),
+    }
+    memory.writes.episodes.append(row)
+    memory.writes.made[episode_id] = [row]
     for mention in dict.fromkeys(incident.entities):
         write_entity(memory, entry, mention.key, at)
         edges = memory.writes.resolutions if mention.role == "resolution" else memory.writes.mentions
         edge = {"version_id": episode_id, "role": mention.role, **stamped, **provenance(entry.event_id)}
+        memory.writes.made[episode_id].append(edge)
         edges.append({"from": episode_id, "to": mention.key, "stamps": edge})
     return IncidentState(entry.revised_at, entry.event_id, entry.content_hash, episode_id, t_valid)
