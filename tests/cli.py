@@ -51,3 +51,13 @@ async def twiceshy(*arguments: str | Path, folder: Path, stdin: bytes = b"") -> 
         raise
     assert process.returncode is not None
     return Ended(process.returncode, out, err.decode())
+
+
+def difference(one: bytes, other: bytes) -> list[bytes]:
+    """The first lines that only one of two exports has, a few of each: none when they are equal."""
+    ones, others = one.splitlines(), other.splitlines()
+    if one == other:
+        return []
+    return [line for line in ones if line not in set(others)][:2] + [line for line in others if line not in set(ones)][
+        :2
+    ]

@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -84,6 +84,11 @@ class Memory:
         """Recall's reply. It has two seconds where no deadline is given, for the machine may be busy."""
         asked = RecallRequested.model_validate({"tenant": tenant, "query": query, "deadline_ms": 2_000, **fields})
         return await self.recall.answer(asked, queued_ms=0.0)
+
+    async def redis(self, *command: str) -> Any:
+        """What FalkorDB answers to a command of Redis or of its own."""
+        execute: Callable[..., Awaitable[Any]] = self.stores.redis.execute_command
+        return await execute(*command)
 
     async def kill(self, name: str) -> None:
         """``kill -9``."""

@@ -145,7 +145,7 @@ class Process:
         await quarantine.prepare()
 
         async def log_end(partition: int) -> int:
-            return (await end_offsets(consumer, TOPICS.memory_log))[partition]
+            return (await end_offsets(consumer, TOPICS.memory_log, [partition]))[partition]
 
         def guard(*, backfill: bool) -> GuardStage:
             decisions = Decisions(stores.redis)

@@ -40,13 +40,11 @@ class GraphStage:
     def decode(self, record: Record) -> Logged | None:
         if record.value is None:
             return None
-        position = LogPosition(
-            partition=record.partition, offset=record.offset, key=(record.key or b"").decode("utf-8", "replace")
-        )
+        position = LogPosition(partition=record.partition, offset=record.offset, key=_text(record.key))
         return Logged(decode(record, EntryLogged), position)
 
-    async def room(self, batch: Sequence[Logged]) -> None:
-        """Graph takes whatever is there."""
+    async def has_room(self, batch: Sequence[Logged]) -> bool:
+        return True
 
     async def apply(self, batch: Sequence[Logged]) -> list[EntryRecorded]:
         """Writes a batch, one query a tenant, and says what each entry came to."""
@@ -119,11 +117,15 @@ class GraphStage:
         return [outcome_output(outcome, self.name)]
 
     async def finished(self, batch: Sequence[Logged], records: Sequence[Record]) -> None:
-        last = {logged.position.partition: (logged.position.offset, logged.position.key) for logged in batch}
+        last = {record.partition: (record.offset, _text(record.key)) for record in records}
         await self._progress.note_positions(self.name, last)
 
     def describe(self, entry: Logged) -> dict[str, Any]:
         return {"event_id": entry.entry.event_id, "tenant": entry.entry.tenant, "kind": entry.entry.kind}
+
+
+def _text(key: bytes | None) -> str:
+    return (key or b"").decode("utf-8", "replace")
 
 
 async def load(graph: Graph, entries: Sequence[EntryLogged]) -> Memory:

@@ -3,11 +3,11 @@
 Admits incidents into the log, in one order a tenant, and holds back what a person has to decide on.
 """
 
-import asyncio
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import orjson
@@ -31,7 +31,6 @@ from twiceshy.stream.records import Output, Record
 from twiceshy.stream.topics import TOPICS
 
 AHEAD_MS_MAX = 24 * 3_600_000
-ROOM_SECONDS = 0.05
 ADMITTED = "admit"
 HELD = "hold"
 
@@ -103,14 +102,10 @@ class GuardStage:
             if milliseconds(moment) > latest:
                 raise PoisonError("in_the_future", f"{field} is more than 24 h ahead of the clock.")
 
-    async def room(self, batch: Sequence[Incoming]) -> None:
+    async def has_room(self, batch: Sequence[Incoming]) -> bool:
         if not self._backfill:
-            return
+            return True
         partitions = {tenant_partition(incoming.incident.tenant, TOPICS.memory_log) for incoming in batch}
-        while not await self._chain_has_room(partitions):
-            await asyncio.sleep(ROOM_SECONDS)
-
-    async def _chain_has_room(self, partitions: set[int]) -> bool:
         notes = await self._progress.of("embed")
         for partition in partitions:
             done = notes[partition].offset + 1 if partition in notes else 0
@@ -139,7 +134,8 @@ class GuardStage:
             kind="incident",
             ce_source=incoming.attributes.source,
             ce_id=incoming.attributes.id,
-            revised_at=effective_revision_time(incoming.attributes.time_ms, decision.admitted_at),
+            # Whoever dates a revision before 1970 has one as old as can be.
+            revised_at=max(0, effective_revision_time(incoming.attributes.time_ms, decision.admitted_at)),
             admitted_at=decision.admitted_at,
             settings=StampedSettings(
                 origin_trust=self._settings.trust(incident.origin.name),
@@ -243,10 +239,11 @@ class GuardStage:
 def content_hash(incident: IncidentConcluded) -> str:
     """SHA-256 of the incident as canonical JSON: equal for equal content, whatever its spelling on the wire."""
     canonical = orjson.dumps(
-        incident.model_dump(mode="json", exclude_defaults=True, exclude={"origin": {"event_id"}}),
-        option=orjson.OPT_SORT_KEYS,
+        incident.model_dump(exclude_defaults=True, exclude={"origin": {"event_id"}}),
+        default=milliseconds,  # of a time, which can be told in any offset
+        option=orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME,
     )
-    return derive("content", canonical.decode())
+    return sha256(canonical).hexdigest()
 
 
 def claimed_tenant(body: bytes | None) -> str | None:

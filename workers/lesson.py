@@ -67,6 +67,8 @@ def _add_rows(rows: dict[str, list[Row]], event: EntryRecorded, reflected: Refle
     if incident is None or event.recorded.change not in ("remembered", "corrected"):
         return
     key = key_of(incident)
+    if event.recorded.change == "corrected":
+        _close(rows, key, event.recorded.t_created)
     common = {
         "incident": key,
         "episode_id": event.recorded.episode_id,
@@ -95,5 +97,16 @@ def _add_rows(rows: dict[str, list[Row]], event: EntryRecorded, reflected: Refle
             "statement": mistake.statement,
         }
         rows["mistakes"].append({**row, **common})
-    if event.recorded.change == "corrected":
-        rows["closed"].append({"incident": key, "at": event.recorded.t_created})
+
+
+def _close(rows: dict[str, list[Row]], incident: str, at: int) -> None:
+    """Closes what earlier revisions of an incident taught: what this batch makes of it in place, the rest in the graph.
+
+    That is for the first correction of a batch alone. The graph matches before it sets, so that a second one
+    would close again, later, what the first one closed.
+    """
+    for made in (*rows["lessons"], *rows["playbooks"], *rows["mistakes"]):
+        if made["incident"] == incident and made["t_expired"] == FOREVER:
+            made["t_expired"] = at
+    if all(closing["incident"] != incident for closing in rows["closed"]):
+        rows["closed"].append({"incident": incident, "at": at})

@@ -73,13 +73,13 @@ async def _entries(consumer: AIOKafkaConsumer, stages: Stages, tenant: str) -> A
     """The tenant's entries, oldest first. One that can never be decoded is passed over, as the chain does."""
     number = tenant_partition(tenant, TOPICS.memory_log)
     partition = TopicPartition(TOPICS.memory_log.name, number)
-    end = (await end_offsets(consumer, TOPICS.memory_log))[number]
+    end = (await end_offsets(consumer, TOPICS.memory_log, [number]))[number]
     consumer.assign([partition])
     await consumer.seek_to_beginning(partition)
     # What compaction has dropped leaves gaps, so the position tells when the end is reached, and no record does.
     while await consumer.position(partition) < end:
-        fetched = await consumer.getmany(partition, timeout_ms=POLL_MS)
-        for message in fetched.get(partition, ()):
+        fetched = (await consumer.getmany(partition, timeout_ms=POLL_MS)).get(partition, ())
+        for message in fetched:
             if message.offset >= end:
                 return
             try:

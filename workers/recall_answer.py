@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from twiceshy.core.fusion import Scored
-from twiceshy.core.lexical import tokens
+from twiceshy.core.lexical import spellings
 from twiceshy.core.mentions import ASKED_FOR
-from twiceshy.core.novelty import TERMS_MAX, share, shared_terms, similar
+from twiceshy.core.novelty import TERMS_MAX, share, shared, similar
 from twiceshy.core.temporal import FOREVER
 from twiceshy.errors import TransientError
 from twiceshy.events.common import instant, milliseconds
@@ -196,9 +196,12 @@ class Recall:
         self, course: Course, text: str, scope: Scope, found: Found, fused: Sequence[Scored], items: Items
     ) -> RecallReplied:
         request = course.request
-        wanted = tokens(text)
-        terms = {version_id: shared_terms(wanted, told.words) for version_id, told in items.episodes.items()}
+        wanted = spellings(text)
+        terms = {version_id: shared(wanted, told.words) for version_id, told in items.episodes.items()}
         words = share(wanted, [terms[item] for item, _ in fused[:JUDGED_ITEMS] if item in terms])
+        if not wanted and found.hits["lexical"]:
+            # A question of stop words alone can only have been found as a whole title.
+            words = 1.0
         reply = RecallReplied(
             status="ok",
             detail=" ".join(course.missing) or None,

@@ -3,7 +3,6 @@
 Reads the items that a reply holds: from FalkorDB side by side, or the episodes alone from Qdrant's payloads.
 """
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,7 +13,7 @@ from twiceshy.events.common import instant
 from twiceshy.events.incident import IncidentConcluded
 from twiceshy.events.recall import Episode, Fact, Include, Lesson, MistakeItem, Playbook, Rule, Why
 from twiceshy.stores import cypher
-from twiceshy.stores.graph import Graph, Row
+from twiceshy.stores.graph import Graph
 from twiceshy.stores.points import Scope
 from twiceshy.stores.vectors import Vectors
 
@@ -90,30 +89,27 @@ async def read_graph(
         TransientError: FalkorDB is away.
     """
     wanted = set(include)
-
-    async def read(query: str, *looked_for: Sequence[str], **parameters: Any) -> list[Row]:
-        if not any(looked_for):
-            return []
-        return await graph.read(query, as_of=scope.as_of, known_at=scope.known_at, **parameters)
-
-    episodes, taught, standing, facts = await asyncio.gather(
-        read(cypher.EPISODES, ids, ids=ids),
-        read(cypher.TAUGHT_BY_EPISODES, () if wanted.isdisjoint(TAUGHT) else beside, ids=beside),
-        read(cypher.RULES_BESIDE, *((beside, rules) if "rules" in wanted else ()), ids=beside, rules=rules),
-        read(cypher.FACTS_BESIDE, *((beside, asked) if "facts" in wanted else ()), ids=beside, asked=asked),
+    rows = await graph.read(
+        cypher.RECALLED,
+        episodes=ids,
+        teaching=() if wanted.isdisjoint(TAUGHT) else beside,
+        mistaken=beside if "rules" in wanted else (),
+        rules=rules,
+        mentioning=beside if "facts" in wanted else (),
+        subjects=asked if "facts" in wanted else (),
+        as_of=scope.as_of,
+        known_at=scope.known_at,
     )
-    items = Items(
-        episodes={
-            version_id: _remembered(version_id, origin, trust, body, incomplete, stamps)
-            for version_id, origin, trust, body, incomplete, *stamps in episodes
-        },
-        rules=[_rule(*row) for row in standing],
-        facts=[_fact(*row) for row in facts],
-    )
-    # What the best episode taught comes first.
-    places = {version_id: place for place, version_id in enumerate(ids)}
-    for row in sorted(taught, key=lambda row: places[row[1]]):
-        _add_taught(items, *row)
+    items = Items()
+    for episodes, taught, standing, facts in rows:
+        for version_id, origin, trust, body, incomplete, *stamps in episodes:
+            items.episodes[version_id] = _remembered(version_id, origin, trust, body, incomplete, stamps)
+        # What the best episode taught comes first.
+        places = {version_id: place for place, version_id in enumerate(ids)}
+        for row in sorted(taught, key=lambda row: places[row[1]]):
+            _add_taught(items, *row)
+        items.rules += [_rule(*row) for row in standing]
+        items.facts += [_fact(*row) for row in facts]
     return items
 
 

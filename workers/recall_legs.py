@@ -24,8 +24,10 @@ from twiceshy.stores.points import Hit, Scope
 from twiceshy.stores.vectors import Vectors
 
 WEIGHTS = {"semantic": 0.7, "lexical": 1.0}
-"""Of the legs in the fusion; the graph's is that of the strongest way in which an entity was named."""
+"""Of the legs in the fusion; the graph's is that of the strongest way in which an entity was named. Measured with
+K on titles, on questions about known post-mortems, and on duplicate bug reports of three projects."""
 
+LEGS = ("semantic", "lexical", "graph")
 HITS_MIN = 50
 """So many items of a leg take part at least: one that a leg has further down counts for next to nothing."""
 
@@ -130,7 +132,7 @@ class Legs:
         deadline: float,
     ) -> Found:
         """Runs every leg that has something to look for. ``deadline`` is the event loop's time."""
-        found = Found()
+        found = Found(hits={name: [] for name in LEGS})
 
         async def semantic() -> list[Scored]:
             return [] if embedding is None else await self._semantic(found, question, scope, embedding)
@@ -148,6 +150,7 @@ class Legs:
             _fail_open(found, "lexical", bool(question.text), deadline, lexical),
             _fail_open(found, "graph", asked, deadline, graph),
         )
+        found.legs = {name: found.legs[name] for name in LEGS}
         return found
 
     async def _semantic(

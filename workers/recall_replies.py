@@ -3,6 +3,7 @@
 A reply may go to its tenant's topic, or below it, and nowhere else: who may read that topic may read that memory.
 """
 
+import asyncio
 import re
 import struct
 import time
@@ -56,6 +57,7 @@ class ReplyTopics:
         self._outputs = outputs
         self._clock = clock
         self._partitions: dict[str, tuple[int | None, float]] = {}
+        self._asking = asyncio.Lock()
 
     async def reply_to(self, record: Record) -> ReplyTo:
         """Where the reply to a request goes.
@@ -88,17 +90,20 @@ class ReplyTopics:
         return next((t for own, t in self._tenants.items() if topic == own or topic.startswith(f"{own}.")), None)
 
     async def _count(self, topic: str) -> int | None:
-        known = self._partitions.get(topic)
-        if known is not None and self._clock() < known[1]:
-            return known[0]
-        try:
-            partitions = await self._outputs.partitions(topic)
-        except (KafkaError, OSError) as error:
-            raise TransientError(f"Kafka does not say whether {topic} exists: {error!r}") from error
-        if len(self._partitions) >= TOPICS_MAX:
-            self._partitions.clear()
-        self._partitions[topic] = partitions, self._clock() + (KNOWN_SECONDS if partitions else MISSING_SECONDS)
-        return partitions
+        # A burst of requests asks once: whoever waited finds the answer.
+        async with self._asking:
+            known = self._partitions.get(topic)
+            if known is not None and self._clock() < known[1]:
+                return known[0]
+            try:
+                partitions = await self._outputs.partitions(topic)
+            except (KafkaError, OSError) as error:
+                raise TransientError(f"Kafka does not say whether {topic} exists: {error!r}") from error
+            if len(self._partitions) >= TOPICS_MAX:
+                self._partitions.clear()
+            until = self._clock() + (KNOWN_SECONDS if partitions else MISSING_SECONDS)
+            self._partitions[topic] = partitions, until
+            return partitions
 
 
 def _partition(wanted: bytes | None, correlation_id: bytes, partitions: int) -> int | None:

@@ -5,7 +5,10 @@ import json
 import os
 import signal
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
+
+import pytest
 
 from tests.cli import difference, environment, twiceshy
 from tests.incidents import incident
@@ -52,9 +55,16 @@ def lines(first: int, last: int) -> bytes:
     return b"\n".join(encode(incident(number)) for number in range(first, last))
 
 
-async def test_a_killed_stack_starts_again_with_all_that_it_had(tmp_path: Path) -> None:
+@pytest.fixture(name="up")
+async def _up(tmp_path: Path) -> AsyncIterator[Up]:
     up = Up(tmp_path)
     await up.start()
+    yield up
+    if up.process.returncode is None:
+        await up.kill()
+
+
+async def test_a_killed_stack_starts_again_with_all_that_it_had(up: Up, tmp_path: Path) -> None:
     remembered = await twiceshy("publish", "-", folder=tmp_path, stdin=lines(0, 30))
     assert (remembered.code, remembered.err) == (0, "")
     children = {
@@ -72,7 +82,8 @@ async def test_a_killed_stack_starts_again_with_all_that_it_had(tmp_path: Path) 
     live = await twiceshy("export", "--tenant", "default", folder=tmp_path)
     folded = await twiceshy("fold", "--tenant", "default", folder=tmp_path)
     assert difference(live.out, folded.out) == []
-    assert sum(b'"MemoryEpisode"' in line for line in live.out.splitlines()) == 91
+    nodes = [json.loads(line).get("node") for line in live.out.splitlines()]
+    assert nodes.count("MemoryEpisode") == 91
     assert await up.interrupt() == 0
     assert not (tmp_path / "children.json").exists() or json.loads((tmp_path / "children.json").read_text()) == {}
 
@@ -85,9 +96,7 @@ async def published_right_after_the_start_is_recallable(folder: Path) -> None:
     assert reply.json["results"][0]["fingerprint"] == "test/500"
 
 
-async def test_a_worker_that_dies_is_started_again(tmp_path: Path) -> None:
-    up = Up(tmp_path)
-    await up.start()
+async def test_a_worker_that_dies_is_started_again(up: Up, tmp_path: Path) -> None:
     children = json.loads((tmp_path / "children.json").read_text())
     os.kill(children["chain"]["pid"], signal.SIGKILL)
     published = await twiceshy("publish", "-", folder=tmp_path, stdin=lines(0, 10))

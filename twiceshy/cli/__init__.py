@@ -1,6 +1,5 @@
 """The command line: one module a group of commands. What is heavy is imported by the command that needs it."""
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 import typer
@@ -20,6 +19,8 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
         try:
             typer.echo(f"twiceshy {version('twiceshy')}")
         except PackageNotFoundError:

@@ -10,7 +10,7 @@ from aiokafka import AIOKafkaConsumer
 from qdrant_client import AsyncQdrantClient
 from redis.asyncio import Redis
 
-from twiceshy.client.recall import RecallClient
+from twiceshy.client import RecallClient
 from twiceshy.errors import NotReadyError, TransientError, TwiceshyError
 from twiceshy.settings import Settings, current_stack_file
 from twiceshy.stores import cypher, falkordb_settings

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 TENANT = "demo"
 DEADLINE_MS = 5_000
 PATIENCE_SECONDS = 60.0
+ITEMS_MAX = 3
+CHARS_MAX = 280
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,8 @@ async def _answering(settings: "Settings") -> bool:
     if not current_stack_file().exists():
         return False
     try:
-        async with reader(settings):
-            return True
+        async with reader(settings) as consumer:
+            return bool(await consumer.topics())
     except TransientError:
         return False
 
@@ -125,7 +127,7 @@ async def _answers(
 ) -> "AsyncIterator[tuple[Question, RecallReplied]]":
     from rich.text import Text
 
-    from twiceshy.client.recall import RecallClient
+    from twiceshy.client import RecallClient
 
     async with RecallClient(settings) as client:
         for question in QUESTIONS:
@@ -135,6 +137,6 @@ async def _answers(
             if not silent:
                 about = f"  (about {', '.join(question.entities)})" if question.entities else ""
                 screen.print(Text(f"“{question.text}”{about}", style="bold cyan"))
-                show_reply(screen, reply)
+                show_reply(screen, reply, items_max=ITEMS_MAX, chars_max=CHARS_MAX)
                 screen.print()
             yield question, reply

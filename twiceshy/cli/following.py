@@ -7,8 +7,7 @@ from datetime import datetime
 from itertools import islice
 
 from twiceshy.cli.lines import Line, Refused
-from twiceshy.client.outcomes import OutcomeFollower
-from twiceshy.client.publisher import IncidentPublisher
+from twiceshy.client import IncidentPublisher, OutcomeFollower
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.settings import Settings
 
@@ -65,8 +64,9 @@ class Following:
         self._changed_at = changed_at
         self._patience_seconds = patience_seconds
         self._report = Report()
-        # The same content twice in a file is one event, and so one outcome for several lines.
+        # The same incident twice in a file is one event, and so one outcome for several lines.
         self._under_way: dict[str, list[Line]] = {}
+        self._settled: dict[str, IncidentOutcome] = {}
 
     async def publish(self, lines: Iterable[Line | Refused], advance: Callable[[int], None]) -> Report:
         """Publishes ``lines`` and returns when each has its outcome, or nothing came for too long.
@@ -109,24 +109,30 @@ class Following:
         incidents = [line.incident for line in chunk]
         event_ids = await publisher.publish_many(incidents, changed_at=self._changed_at, backfill=self._backfill)
         for line, event_id in zip(chunk, event_ids, strict=True):
-            self._under_way.setdefault(event_id, []).append(line)
+            if event_id in self._settled:
+                self._report.outcomes.append(_told(line, self._settled[event_id]))
+            else:
+                self._under_way.setdefault(event_id, []).append(line)
 
     def _settle(self, outcome: IncidentOutcome) -> None:
-        for line in self._under_way.pop(outcome.event_id, ()):
-            self._report.outcomes.append(
-                Told(
-                    number=line.number,
-                    event_id=outcome.event_id,
-                    tenant=outcome.tenant,
-                    fingerprint=line.incident.fingerprint,
-                    outcome=outcome.outcome,
-                    current=outcome.current,
-                    reason=outcome.reason,
-                    detail=outcome.detail,
-                )
-            )
+        if outcome.event_id in self._under_way:
+            self._settled[outcome.event_id] = outcome
+            self._report.outcomes += [_told(line, outcome) for line in self._under_way.pop(outcome.event_id)]
 
     def _lose(self) -> None:
         for event_id, lines in self._under_way.items():
             self._report.lost += [Lost(line.number, event_id, line.incident.fingerprint) for line in lines]
         self._under_way.clear()
+
+
+def _told(line: Line, outcome: IncidentOutcome) -> Told:
+    return Told(
+        number=line.number,
+        event_id=outcome.event_id,
+        tenant=outcome.tenant,
+        fingerprint=line.incident.fingerprint,
+        outcome=outcome.outcome,
+        current=outcome.current,
+        reason=outcome.reason,
+        detail=outcome.detail,
+    )

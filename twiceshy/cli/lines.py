@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from twiceshy.cli.output import explained
 from twiceshy.events.common import EVENT_BYTES_MAX
 from twiceshy.events.incident import IncidentConcluded
+from twiceshy.stream.codec import encode
 
 FAULTS_MAX = 3
 
@@ -45,9 +46,10 @@ def _incident(line: bytes, tenant: str | None) -> IncidentConcluded:
         given = orjson.loads(line)
         if isinstance(given, dict):
             line = orjson.dumps({**given, "tenant": tenant})
-    if len(line) > EVENT_BYTES_MAX:
-        raise ValueError(f"the whole: an event has at most {EVENT_BYTES_MAX} bytes, and this one has {len(line)}")
-    return IncidentConcluded.model_validate_json(line)
+    incident = IncidentConcluded.model_validate_json(line)
+    if (size := len(encode(incident))) > EVENT_BYTES_MAX:
+        raise ValueError(f"the whole: an event has at most {EVENT_BYTES_MAX} bytes, and this one has {size}")
+    return incident
 
 
 def _reason(error: ValueError) -> str:

@@ -63,12 +63,10 @@ async def _fold(settings: "Settings", tenant: str, keep: bool) -> list[bytes]:
     from workers.export import export_lines
     from workers.rebuild import folded
 
-    _cancel_on_sigterm()
+    _interrupt_on_sigterm()
     async with _stores(settings) as stores, folded(settings, stores, tenant, keep=keep) as generation:
         if keep:
-            typer.echo(
-                f"Kept as generation {generation}: `twiceshy export --generation {generation}` shows it.", err=True
-            )
+            typer.echo(f"Kept: `twiceshy export --tenant {tenant} --generation {generation}` shows it.", err=True)
         graph = Graphs(stores.redis, generation).of(tenant)
         return await export_lines(graph, stores.vectors, tenant, generation)
 
@@ -89,13 +87,9 @@ async def _stores(settings: "Settings") -> "AsyncIterator[Stores]":
         yield stores
 
 
-def _cancel_on_sigterm() -> None:
-    """Lets a `kill` end the work in order, as Ctrl-C does: what it made beside the live memory is dropped."""
-    import asyncio
-
-    work = asyncio.current_task()
-    if work is not None:
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
+def _interrupt_on_sigterm() -> None:
+    """Makes a `kill` a Ctrl-C: what was made beside the live memory is dropped."""
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
 def _write(lines: list[bytes], output: Path | None) -> None:

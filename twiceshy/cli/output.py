@@ -41,10 +41,11 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(work)
     except TransientError as error:
-        fail(f"{str(error).rstrip('.')}. {START_IT}")
+        # Where something answered but was late, the sentence is about that; else nothing may be running at all.
+        fail(str(error) if isinstance(error, TimeoutError) else f"{str(error).rstrip('.')}. {START_IT}")
     except TwiceshyError as error:
         fail(str(error))
-    except (KeyboardInterrupt, asyncio.CancelledError):
+    except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
 
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from twiceshy.events.recall import RecallReplied, RecallRequested, Why
     from twiceshy.settings import Settings
 
-LESSON_CHARS_MAX = 400
+ITEMS_MAX = 50
+CHARS_MAX = 1_000
 
 
 def recall(
@@ -73,14 +74,19 @@ def _request(**fields: Any) -> "RecallRequested":
 
 
 async def _ask(settings: "Settings", asked: "RecallRequested") -> "RecallReplied":
-    from twiceshy.client.recall import RecallClient
+    from twiceshy.client import RecallClient
 
     async with RecallClient(settings) as client:
-        return await client.recall(**asked.model_dump())
+        return await client.ask(asked)
 
 
-def show_reply(screen: "Console", reply: "RecallReplied") -> None:
-    """Prints what a reply holds: the fused list, the legs, lessons, steps, rules, and how long it took."""
+def show_reply(
+    screen: "Console", reply: "RecallReplied", *, items_max: int = ITEMS_MAX, chars_max: int = CHARS_MAX
+) -> None:
+    """Prints what a reply holds: the fused list, lessons, steps, rules, facts, the legs, and how long it took.
+
+    Of each kind but the incidents so many are shown, and of each so many characters.
+    """
     from rich.text import Text
 
     if reply.status != "ok":
@@ -95,8 +101,10 @@ def show_reply(screen: "Console", reply: "RecallReplied") -> None:
     for title, told in _sections(reply):
         if told:
             screen.print(Text(f"\n{title}", style="bold"))
-            for sentence in told:
-                screen.print(Text(f"- {_shortened(shown(sentence))}"))
+            for sentence in told[:items_max]:
+                screen.print(Text(f"- {_shortened(shown(sentence), chars_max)}"), soft_wrap=not screen.is_terminal)
+            if len(told) > items_max:
+                screen.print(Text(f"  and {len(told) - items_max} more", style="dim"))
     screen.print(_legs(reply))
 
 
@@ -134,9 +142,9 @@ def _sections(reply: "RecallReplied") -> list[tuple[str, list[str]]]:
     ]
 
 
-def _shortened(text: str) -> str:
+def _shortened(text: str, chars_max: int) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= LESSON_CHARS_MAX else f"{line[: LESSON_CHARS_MAX - 1]}…"
+    return line if len(line) <= chars_max else f"{line[: chars_max - 1]}…"
 
 
 def _legs(reply: "RecallReplied") -> Any:

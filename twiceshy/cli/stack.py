@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twiceshy.cli.output import AsJson, print_json, run
+from twiceshy.cli.output import INTERRUPTED, AsJson, print_json, run
 
 if TYPE_CHECKING:
     from twiceshy.local.stack import Stack
@@ -29,37 +29,32 @@ async def _up(data: Path, as_json: bool) -> None:
 
     if not as_json:
         typer.echo(f"Starting with the memory in {data} …", err=True)
-    stopping = _until_stopped()
-    async with Stack(data) as stack:
-        _announce(stack, as_json)
-        stopping.ready = True
-        await stopping.asked.wait()
-        if not as_json:
-            typer.echo("Finishing what is under way. Ctrl-C again stops at once.", err=True)
+    stopping = _Stopping(asyncio.current_task())
+    try:
+        async with Stack(data) as stack:
+            _announce(stack, as_json)
+            stopping.ready = True
+            await stopping.asked.wait()
+            if not as_json:
+                typer.echo("Finishing what is under way. Ctrl-C again stops at once.", err=True)
+    except asyncio.CancelledError:
+        raise typer.Exit(INTERRUPTED) from None
 
 
 class _Stopping:
     """The first signal asks for an orderly stop; one that comes before all is ready, or again, ends the work."""
 
-    def __init__(self, work: "asyncio.Task[None]") -> None:
+    def __init__(self, work: "asyncio.Task[None] | None") -> None:
         self.asked = asyncio.Event()
         self.ready = False
         self._work = work
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, self._on_signal)
 
-    def on_signal(self) -> None:
-        if self.asked.is_set() or not self.ready:
+    def _on_signal(self) -> None:
+        if self._work is not None and (self.asked.is_set() or not self.ready):
             self._work.cancel()
         self.asked.set()
-
-
-def _until_stopped() -> _Stopping:
-    work = asyncio.current_task()
-    if work is None:
-        raise RuntimeError("signals are waited for by a task")
-    stopping = _Stopping(work)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopping.on_signal)
-    return stopping
 
 
 def _announce(stack: "Stack", as_json: bool) -> None:

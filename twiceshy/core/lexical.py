@@ -12,6 +12,7 @@ import re
 import unicodedata
 import zlib
 from collections import Counter
+from collections.abc import Iterable
 
 TOKENISER_VERSION = 1
 
@@ -58,6 +59,14 @@ def spellings(text: str) -> dict[str, str]:
     for token, word in _words(text):
         found.setdefault(token, word)
     return found
+
+
+def occurring(query_tokens: Iterable[str], text: str) -> set[str]:
+    """Those of a query's tokens that ``text`` has, without making all of the text's own tokens for it."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    parts = {_singular(part) for part in set(_PART.findall(folded))}
+    # A compound is there when its letters are: it is no single part, but its own are searched for besides.
+    return {token for token in query_tokens if token in parts or (not token.isalnum() and token in folded)}
 
 
 def _words(text: str) -> list[tuple[str, str]]:

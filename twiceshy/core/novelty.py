@@ -7,7 +7,7 @@ was found are few for a true paraphrase, but a question about a printer shares h
 
 from collections.abc import Iterable, Mapping, Sized
 
-from twiceshy.core.lexical import tokens
+from twiceshy.core.lexical import occurring
 
 SHARE_WEIGHT = 0.2
 """How far the shared words move the cosine that is asked for, measured on 694 public post-mortems and 30 examples,
@@ -19,7 +19,7 @@ TERMS_MAX = 20
 
 def shared(query: Mapping[str, str], text: str) -> tuple[str, ...]:
     """The words of a query that a text has too, in the query's order. ``query`` has them by token (`spellings`)."""
-    there = set(tokens(text))
+    there = occurring(query, text)
     return tuple(word for token, word in query.items() if token in there)
 
 

@@ -18,6 +18,7 @@ class OpenMistake:
     """A mistake that memory holds against an incident in ``[t_created, t_expired)``."""
 
     version_id: str
+    slot: str
     category: str
     incident: str
     statement: str
@@ -43,9 +44,7 @@ def rule_slot(category: str) -> str:
 
 def open_at(mistakes: Iterable[OpenMistake], known_at: int) -> list[OpenMistake]:
     """The mistakes open at ``known_at``, earliest known first."""
-    return sorted(
-        (m for m in mistakes if m.t_created <= known_at < m.t_expired), key=lambda m: (m.t_created, m.version_id)
-    )
+    return sorted((m for m in mistakes if m.t_created <= known_at < m.t_expired), key=lambda m: (m.t_created, m.slot))
 
 
 def rule(

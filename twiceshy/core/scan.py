@@ -25,7 +25,7 @@ def scan(incident: IncidentConcluded) -> tuple[Finding, ...]:
     incident has them.
     """
     return tuple(
-        Finding(rule="unicode.tag-characters", category="prompt_injection", where=where)
+        Finding(rule="unicode-tag-characters", category="prompt_injection", where=where)
         for where, text in strings(incident.model_dump(mode="python"))
         if not text.isascii() and any(ord(letter) in _TAGS for letter in text)
     )

@@ -73,9 +73,11 @@ class Stack:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None:
-            await self.drain()
-        await self._stop()
+        try:
+            if kind is None:
+                await self.drain()
+        finally:
+            await self._stop()
 
     def child(self, name: str) -> Child:
         """One of broker, falkordb, vectors, embedder, chain, recall."""

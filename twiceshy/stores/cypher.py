@@ -215,8 +215,8 @@ MISTAKES_OF_CATEGORIES = """
 UNWIND $categories AS category
 MATCH (n:MemoryMistake {category: category})
 WHERE n.t_created <= $until AND n.t_expired > $since
-RETURN n.version_id, n.category, n.incident, n.statement, n.t_created, n.t_expired, n.t_valid
-ORDER BY n.t_created, n.version_id
+RETURN n.version_id, n.slot, n.category, n.incident, n.statement, n.t_created, n.t_expired, n.t_valid
+ORDER BY n.t_created, n.slot
 """
 
 RULES_OF_CATEGORIES = """
@@ -262,74 +262,79 @@ WITH n, collect(DISTINCT e.version_id) AS episodes
 RETURN n.key, n.folded, size(episodes), episodes[0..$newest]
 """
 
-EPISODES = """
-UNWIND $ids AS id
-MATCH (e:MemoryEpisode {version_id: id})
-WHERE e.t_valid <= $as_of AND e.t_invalid > $as_of AND e.t_created <= $known_at AND e.t_expired > $known_at
-RETURN e.version_id, e.origin, e.trust, e.body, e.incomplete, e.t_valid, e.t_invalid, e.t_created, e.t_expired
-"""
-
-# What an episode taught. The match of the episode stands alone, so that the planner begins at its index.
-TAUGHT_BY_EPISODES = """
-UNWIND $ids AS id
-MATCH (e:MemoryEpisode {version_id: id})
-WITH e
-MATCH (e)<-[:RESTS_ON]-(n)
-WHERE n.t_valid <= $as_of AND n.t_invalid > $as_of AND n.t_created <= $known_at AND n.t_expired > $known_at
-RETURN labels(n)[0], e.version_id, n.version_id, n.origin, n.trust, n.text, n.steps, n.category, n.statement,
-       n.t_valid, n.t_invalid, n.t_created, n.t_expired
-ORDER BY n.t_created, n.slot
-"""
-
-# The rules that stand in the categories of the episodes' mistakes, and those that were found by themselves.
-RULES_BESIDE = """
+# All that a reply shows, in one round trip: episodes, what they taught, the rules in the categories of their mistakes
+# beside those that were found by themselves, and the facts about what they mention beside those asked for. Each match
+# of an episode stands alone, so that the planner begins at its index.
+RECALLED = """
 CALL {
-  UNWIND $ids AS id
+  UNWIND $episodes AS id
+  MATCH (e:MemoryEpisode {version_id: id})
+  WHERE e.t_valid <= $as_of AND e.t_invalid > $as_of AND e.t_created <= $known_at AND e.t_expired > $known_at
+  RETURN collect([e.version_id, e.origin, e.trust, e.body, e.incomplete,
+                  e.t_valid, e.t_invalid, e.t_created, e.t_expired]) AS episodes
+}
+CALL {
+  UNWIND $teaching AS id
+  MATCH (e:MemoryEpisode {version_id: id})
+  WITH e
+  MATCH (e)<-[:RESTS_ON]-(n)
+  WHERE n.t_valid <= $as_of AND n.t_invalid > $as_of AND n.t_created <= $known_at AND n.t_expired > $known_at
+  WITH e, n
+  ORDER BY n.slot
+  RETURN collect([labels(n)[0], e.version_id, n.version_id, n.origin, n.trust, n.text, n.steps, n.category, n.statement,
+                  n.t_valid, n.t_invalid, n.t_created, n.t_expired]) AS taught
+}
+CALL {
+  UNWIND $mistaken AS id
   MATCH (e:MemoryEpisode {version_id: id})
   WITH e
   MATCH (e)<-[:RESTS_ON]-(m:MemoryMistake)
   WHERE m.t_valid <= $as_of AND m.t_invalid > $as_of AND m.t_created <= $known_at AND m.t_expired > $known_at
-  RETURN m.category AS category
-  UNION
+  RETURN collect(DISTINCT m.category) AS categories
+}
+CALL {
   UNWIND $rules AS id
   MATCH (r:MemoryRule {version_id: id})
-  RETURN r.category AS category
+  RETURN collect(DISTINCT r.category) AS found
 }
-WITH DISTINCT category
-MATCH (r:MemoryRule {category: category})
-WHERE r.t_valid <= $as_of AND r.t_invalid > $as_of AND r.t_created <= $known_at AND r.t_expired > $known_at
-WITH r
-MATCH (n:MemoryMistake {category: r.category})
-WHERE n.t_created <= $known_at AND n.t_expired > $known_at
-RETURN r.version_id, r.category, r.statement, r.rests_on, count(DISTINCT n.incident), max(n.trust),
-       r.t_valid, r.t_invalid, r.t_created, r.t_expired
-ORDER BY r.category
-"""
-
-# Facts about what was asked for, and about what the episodes mention, with the observations that support them.
-FACTS_BESIDE = """
 CALL {
-  UNWIND $ids AS id
+  WITH categories, found
+  UNWIND categories + found AS category
+  WITH DISTINCT category
+  MATCH (r:MemoryRule {category: category})
+  WHERE r.t_valid <= $as_of AND r.t_invalid > $as_of AND r.t_created <= $known_at AND r.t_expired > $known_at
+  WITH r
+  MATCH (n:MemoryMistake {category: r.category})
+  WHERE n.t_created <= $known_at AND n.t_expired > $known_at
+  WITH r, count(DISTINCT n.incident) AS incidents, max(n.trust) AS trust
+  ORDER BY r.category
+  RETURN collect([r.version_id, r.category, r.statement, r.rests_on, incidents, trust,
+                  r.t_valid, r.t_invalid, r.t_created, r.t_expired]) AS rules
+}
+CALL {
+  UNWIND $mentioning AS id
   MATCH (e:MemoryEpisode {version_id: id})
   WITH e
   MATCH (e)-[:MENTIONS|RESOLVED_BY]->(n:MemoryEntity)
-  RETURN n.key AS subject
-  UNION
-  UNWIND $asked AS subject
-  RETURN subject
+  RETURN collect(DISTINCT n.key) AS mentioned
 }
-WITH DISTINCT subject
-MATCH (f:MemoryFact {subject: subject})
-WHERE f.t_valid <= $as_of AND f.t_invalid > $as_of AND f.t_created <= $known_at AND f.t_expired > $known_at
-WITH f
-OPTIONAL MATCH (o:Observation {slot: f.slot})
-WHERE o.object = f.object AND o.holds AND o.valid_from < f.t_invalid AND o.valid_to > f.t_valid
-  AND o.t_created <= $known_at AND o.t_retracted > $known_at
-WITH f, max(o.trust) AS trust, collect(o.observation_id) AS observations
-RETURN f.version_id, f.subject, f.predicate, f.object, f.origin, trust, observations[0..20],
-       f.t_valid, f.t_invalid, f.t_created, f.t_expired
-ORDER BY f.subject IN $asked DESC, f.subject, f.predicate, f.object
-LIMIT 100
+CALL {
+  WITH mentioned
+  UNWIND mentioned + $subjects AS subject
+  WITH DISTINCT subject
+  MATCH (f:MemoryFact {subject: subject})
+  WHERE f.t_valid <= $as_of AND f.t_invalid > $as_of AND f.t_created <= $known_at AND f.t_expired > $known_at
+  WITH f
+  OPTIONAL MATCH (o:Observation {slot: f.slot})
+  WHERE o.object = f.object AND o.holds AND o.valid_from < f.t_invalid AND o.valid_to > f.t_valid
+    AND o.t_created <= $known_at AND o.t_retracted > $known_at
+  WITH f, max(o.trust) AS trust, collect(o.observation_id) AS observations
+  ORDER BY f.subject IN $subjects DESC, f.subject, f.predicate, f.object
+  LIMIT 100
+  RETURN collect([f.version_id, f.subject, f.predicate, f.object, f.origin, trust, observations[0..20],
+                  f.t_valid, f.t_invalid, f.t_created, f.t_expired]) AS facts
+}
+RETURN episodes, taught, rules, facts
 """
 
 EXPORT_NODES = """

@@ -5,6 +5,7 @@ the client was given would be spliced into the query unquoted.
 """
 
 import asyncio
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -42,8 +43,8 @@ def parameter(value: Any) -> Any:
         TypeError: a type, or an integer, that FalkorDB would change or read as a query.
     """
     if value is None or isinstance(value, bool | float):
-        if isinstance(value, float) and value != value:
-            raise TypeError("NaN cannot be a parameter of a query")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise TypeError(f"{value} cannot be a parameter of a query")
         return value
     if isinstance(value, int):
         if not -_INT_MAX < value < _INT_MAX:
@@ -53,10 +54,16 @@ def parameter(value: Any) -> Any:
         clean = value.replace("\x00", "\N{REPLACEMENT CHARACTER}")
         return clean.encode("utf-8", "replace").decode()
     if isinstance(value, Mapping):
-        return {key: parameter(part) for key, part in value.items()}
+        return {_name(key): parameter(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [parameter(part) for part in value]
     raise TypeError(f"{type(value).__name__} cannot be a parameter of a query")
+
+
+def _name(key: Any) -> str:
+    if isinstance(key, str) and key.isidentifier():
+        return key
+    raise TypeError(f"{key!r} cannot be a name in a parameter of a query")
 
 
 class Graph:

@@ -34,7 +34,8 @@ _INDEXED: dict[str, Any] = {
 
 def collection_name(model: Model) -> str:
     slug = "".join(letter if letter.isalnum() else "-" for letter in model.name.lower())
-    return f"twiceshy-items-{slug}-{model.dimension}-t{TOKENISER_VERSION}"
+    # Without the dimension: a model that has another one now is to be refused, and not to begin with nothing.
+    return f"twiceshy-items-{slug}-t{TOKENISER_VERSION}"
 
 
 @contextlib.asynccontextmanager

@@ -105,8 +105,8 @@ class ChainStage(Generic[In, Out]):
     def decode(self, record: Record) -> In:
         return decode(record, self.model)
 
-    async def room(self, batch: Sequence[In]) -> None:
-        """A stage of the chain takes whatever is there."""
+    async def has_room(self, batch: Sequence[In]) -> bool:
+        return True
 
     async def handle(self, batch: Sequence[In]) -> list[list[Output]]:
         made = await self.apply(batch)

@@ -1,6 +1,5 @@
 """CloudEvents 1.0 over Kafka, binary mode: attributes in headers, the event as JSON in the value."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -13,6 +12,7 @@ from twiceshy.events.common import Event, Instant, milliseconds
 from twiceshy.stream.records import Headers, Record
 
 CONTENT_TYPE = b"application/json"
+FIELD_CHARS_MAX = 200
 
 E = TypeVar("E", bound=Event)
 
@@ -27,11 +27,6 @@ class Attributes:
     source: str
     type: str
     time_ms: int | None
-
-
-def header_map(headers: Iterable[tuple[str, bytes]]) -> dict[str, bytes]:
-    """Headers by name; where a name comes twice, the last one counts."""
-    return dict(headers)
 
 
 def attributes(record: Record) -> Attributes:
@@ -90,9 +85,12 @@ def decode(record: Record, model: type[E]) -> E:
 
 
 def _explain(error: ValidationError) -> str:
-    """Each fault as ``field: what is wrong``, without the input, which may hold a secret."""
+    """Each fault as ``field: what is wrong``, without the input, which may hold a secret.
+
+    A field that the schema does not know is named by its producer, at any length.
+    """
     faults = [
-        f"{'.'.join(str(part) for part in fault['loc']) or 'the event'}: {fault['msg']}"
+        f"{'.'.join(str(part)[:FIELD_CHARS_MAX] for part in fault['loc']) or 'the event'}: {fault['msg']}"
         for fault in error.errors(include_input=False, include_url=False)
     ]
     return "; ".join(faults[:5]) + (f"; and {len(faults) - 5} more" if len(faults) > 5 else "")

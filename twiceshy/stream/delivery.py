@@ -22,17 +22,19 @@ from typing import Any, Generic, Protocol, TypeVar
 import structlog
 
 from twiceshy.errors import FencedError, PoisonError, TransientError
+from twiceshy.stream.dead_letters import dead_letter
 from twiceshy.stream.records import Output, Record
-from twiceshy.stream.topics import TOPICS
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 BATCH_ENTRIES_MAX = 100
 BATCH_BYTES_MAX = 1024 * 1024
+BACKOFF_SECONDS_FIRST = 0.05
 BACKOFF_SECONDS_MAX = 5.0
 EXITS_MAX = 3
 EXIT_CODE_BUG = 70
+ROOM_SECONDS = 0.05
 
 log = structlog.get_logger()
 
@@ -49,8 +51,8 @@ class Stage(Protocol[T]):
             PoisonError: it can never be processed.
         """
 
-    async def room(self, batch: Sequence[T]) -> None:
-        """Returns once the batch may go on its way."""
+    async def has_room(self, batch: Sequence[T]) -> bool:
+        """Whether the batch may go on its way now. It is asked again until it may."""
 
     async def handle(self, batch: Sequence[T]) -> list[list[Output]]:
         """Applies a batch, in order, and says what to send for each entry. Repeating it changes nothing."""
@@ -59,7 +61,10 @@ class Stage(Protocol[T]):
         """What to send for an entry that is dead-lettered, besides the dead letter."""
 
     async def finished(self, batch: Sequence[T], records: Sequence[Record]) -> None:
-        """Called when the outputs of a batch are with the broker, before its inputs are acknowledged."""
+        """Called when the outputs of a batch are with the broker, before its inputs are acknowledged.
+
+        ``records`` has the tombstones and the dead-lettered ones too.
+        """
 
     def describe(self, entry: T) -> dict[str, Any]:
         """Fields for the entry's log line. Ids and kinds, never a body."""
@@ -90,26 +95,6 @@ class Waiting:
     reasons: dict[str, tuple[str, float]] = field(default_factory=dict)
 
 
-def dead_letter(record: Record, worker: str, error: PoisonError, attempts: int) -> Output:
-    """The original record, with why it could not be processed."""
-    why = {
-        "dlq_topic": record.topic,
-        "dlq_partition": str(record.partition),
-        "dlq_offset": str(record.offset),
-        "dlq_reason": error.code,
-        "dlq_detail": error.detail,
-        "dlq_attempts": str(attempts),
-        "dlq_worker": worker,
-    }
-    return Output(
-        topic=TOPICS.dead_letters.named(topic=record.topic).name,
-        key=record.key or b"",
-        value=record.value,
-        headers=tuple(record.headers.items()) + tuple((name, text.encode()) for name, text in why.items()),
-        partition=0,
-    )
-
-
 def to_record(event: Delivered) -> Record:
     message = event.message
     return Record(
@@ -118,7 +103,8 @@ def to_record(event: Delivered) -> Record:
         offset=message.offset,
         key=message.key,
         value=message.value,
-        headers=dict(message.headers or ()),
+        # A header may be null on the wire. One without a value says as much as one that is missing.
+        headers={name: value for name, value in message.headers or () if value is not None},
         timestamp_ms=int((message.timestamp or 0) * 1_000),
     )
 
@@ -197,7 +183,7 @@ class Delivery(Generic[T]):
         decoded = [self._decode(record) for record in records]
         entries = [entry for entry, _ in decoded if entry is not None]
         if entries:
-            await self._retrying(lambda: self._stage.room(entries))
+            await self._room(entries)
             handled = iter(await self._retrying(lambda: self._stage.handle(entries)))
         outputs: list[Output] = []
         for record, (entry, error) in zip(records, decoded, strict=True):
@@ -206,10 +192,15 @@ class Delivery(Generic[T]):
             elif entry is not None:
                 outputs += next(handled)
         await self._retrying(lambda: self._sender.send(outputs))
-        if entries:
-            kept = [record for record, (entry, _) in zip(records, decoded, strict=True) if entry is not None]
-            await self._retrying(lambda: self._stage.finished(entries, kept))
+        await self._retrying(lambda: self._stage.finished(entries, records))
         self._acknowledge(events, records, decoded, time.perf_counter() - started)
+
+    async def _room(self, entries: Sequence[T]) -> None:
+        """Returns once the batch may go on its way. Nothing was done yet, so a stop need not wait for it."""
+        while not await self._retrying(lambda: self._stage.has_room(entries)):
+            if self._stopping.is_set():
+                raise asyncio.CancelledError
+            await asyncio.sleep(ROOM_SECONDS)
 
     def _decode(self, record: Record) -> tuple[T | None, PoisonError | None]:
         try:
@@ -238,25 +229,42 @@ class Delivery(Generic[T]):
         identity = _identity(record)
         exits = await self._retrying(lambda: self._attempts.exits(self._stage.name, identity))
         if exits >= EXITS_MAX:
-            bug = PoisonError("bug", f"The worker {self._stage.name} exited {exits} times on this entry.")
-            await self._bury(event, record, bug, exits)
+            await self._give_up(event, record, exits)
             return
         try:
-            await self._together([event], [record])
-        except PoisonError as error:
-            await self._bury(event, record, error, 1)
+            await self._try_alone(event, record)
         except Exception:  # noqa: BLE001 - a bug: the offset stays where it is, and the process ends
             self._log.exception("exiting", **_place(record), exits=exits + 1)
             await self._retrying(lambda: self._attempts.exiting(self._stage.name, identity))
             self._exit_process(EXIT_CODE_BUG)
 
-    async def _bury(self, event: Any, record: Record, error: PoisonError, attempts: int) -> None:
-        outputs = self._dead(record, error, attempts)
+    async def _try_alone(self, event: Any, record: Record) -> None:
+        try:
+            await self._together([event], [record])
+        except PoisonError as error:
+            entry, _ = self._decode(record)
+            await self._bury(event, record, [entry] if entry is not None else [], self._dead(record, error, 1))
+
+    async def _give_up(self, event: Any, record: Record, exits: int) -> None:
+        """Dead-letters an entry on which the worker keeps exiting, also where it exits on telling what became of it."""
+        bug = PoisonError("bug", f"The worker {self._stage.name} exited {exits} times on this entry.")
+        entries: list[T] = []
+        try:
+            outputs = self._dead(record, bug, exits)
+            entry, _ = self._decode(record)
+            entries += [] if entry is None else [entry]
+        except Exception:  # noqa: BLE001 - the bug itself, once more
+            self._log.exception("outcome_untold", **_place(record))
+            outputs = [dead_letter(record, self._stage.name, bug, exits)]
+        await self._bury(event, record, entries, outputs)
+
+    async def _bury(self, event: Any, record: Record, entries: Sequence[T], outputs: Sequence[Output]) -> None:
         await self._retrying(lambda: self._sender.send(outputs))
+        await self._retrying(lambda: self._stage.finished(entries, [record]))
         self._finish(event)
 
     async def _retrying(self, call: Callable[[], Awaitable[R]]) -> R:
-        backoff_seconds = 0.05
+        backoff_seconds = BACKOFF_SECONDS_FIRST
         while True:
             try:
                 result = await call()

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from twiceshy.errors import TransientError
 from twiceshy.stream.records import Output
 from twiceshy.stream.topics import TOPICS
 
@@ -34,13 +35,23 @@ class Journal:
 
     def append(self, outputs: Sequence[Output]) -> None:
         """Writes the kept ones of ``outputs``; the kernel has them when this returns, so that a killed
-        process loses nothing."""
+        process loses nothing.
+
+        Raises:
+            TransientError: the disk did not take all of them. What it took is cut off again.
+        """
         lines: dict[tuple[str, int], list[bytes]] = {}
         for output in outputs:
             if kept(output.topic):
                 lines.setdefault((output.topic, output.partition), []).append(_line(output))
-        for target, batch in lines.items():
-            _write_all(self._descriptor(target), b"".join(batch))
+        ends = {target: os.fstat(self._descriptor(target)).st_size for target in lines}
+        try:
+            for target, batch in lines.items():
+                _write_all(self._files[target], b"".join(batch))
+        except OSError as error:
+            for target, end in ends.items():
+                os.ftruncate(self._files[target], end)
+            raise TransientError(f"The journal in {self._folder} cannot be written: {error.strerror}.") from error
 
     def close(self) -> None:
         for descriptor in self._files.values():

@@ -11,10 +11,10 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 from aiokafka.partitioner import murmur2
 
-from twiceshy.errors import TransientError
+from twiceshy.errors import PoisonError, TransientError
 from twiceshy.settings import KafkaSecurity, Settings
 from twiceshy.stream.journal import Journal, kept
-from twiceshy.stream.records import Output
+from twiceshy.stream.records import RECORD_BYTES_MAX, Output, size
 from twiceshy.stream.topics import Topic
 
 SEND_SECONDS_MAX = 35.0
@@ -81,9 +81,11 @@ class Outputs:
         Raises:
             TransientError: the broker did not acknowledge all in time; send all of them again, so that
                 the order within a partition holds.
+            PoisonError: one is larger than what brokers take; none was sent.
         """
         if not outputs:
             return []
+        _check_sizes(outputs)
         if self._journal is None or not any(kept(output.topic) for output in outputs):
             return await self._produce(outputs)
         # The files have to have the topic's order, or what is folded from them is another memory. So nobody
@@ -125,3 +127,13 @@ class Outputs:
         known = await self._producer.client.fetch_all_metadata()
         partitions = known.partitions_for_topic(topic)
         return len(partitions) if partitions else None
+
+
+def _check_sizes(outputs: Sequence[Output]) -> None:
+    """A broker refuses what is too large however often it is sent, which would look like a broker that is away."""
+    for output in outputs:
+        if size(output) > RECORD_BYTES_MAX:
+            raise PoisonError(
+                "output_too_large",
+                f"A record for {output.topic} has {size(output)} bytes, and brokers take {RECORD_BYTES_MAX}.",
+            )

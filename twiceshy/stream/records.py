@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 Headers = tuple[tuple[str, bytes], ...]
 
+RECORD_BYTES_MAX = 1_000_000
+"""What we send at most. A broker's own limit is 1,048,588 bytes, unless set otherwise, with what it adds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -28,3 +31,9 @@ class Output:
     value: bytes | None
     headers: Headers
     partition: int
+
+
+def size(output: Output) -> int:
+    """Bytes of key, value and headers, as good as what a broker counts."""
+    headers = sum(len(name.encode()) + len(value) for name, value in output.headers)
+    return len(output.key) + len(output.value or b"") + headers

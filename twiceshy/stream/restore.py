@@ -8,7 +8,7 @@ from pathlib import Path
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from twiceshy.stream import journal
-from twiceshy.stream.admin import fetch_one
+from twiceshy.stream.admin import fetch_one, partition_ends
 from twiceshy.stream.outputs import Outputs
 from twiceshy.stream.records import Output
 from twiceshy.stream.topics import TOPICS
@@ -38,7 +38,7 @@ async def put_back(
         if first is None:
             continue
         partition = TopicPartition(first.topic, first.partition)
-        end = (await consumer.end_offsets([partition]))[partition]
+        end = (await partition_ends(consumer, [partition]))[partition]
         if end and not of_log:
             continue
         if end:

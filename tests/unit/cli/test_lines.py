@@ -1,5 +1,7 @@
 """A line of a file is an incident, or a sentence that says what to change."""
 
+from pathlib import Path
+
 import orjson
 import pytest
 
@@ -36,7 +38,8 @@ def test_lines_are_numbered_from_one_and_blank_ones_are_passed_over() -> None:
         (orjson.dumps({**GOOD, "concluded_at": "2026-01-01T00:00:00"}), "concluded_at: "),
         (orjson.dumps({**GOOD, "concluded_at": 1}), "concluded_at: write the time as an RFC 3339 string"),
         (orjson.dumps({**GOOD, "origin": {}}), "origin.name: "),
-        (orjson.dumps({**GOOD, "details": "x" * EVENT_BYTES_MAX}), "bytes"),
+        (orjson.dumps({**GOOD, "details": "x" * 100_000}), "details: "),
+        (orjson.dumps({**GOOD, "steps": ["x" * 16_000] * 20}), f"at most {EVENT_BYTES_MAX} bytes"),
     ],
 )
 @pytest.mark.parametrize("tenant", [None, "default"])
@@ -59,7 +62,5 @@ def test_tenant_of_the_command_counts_and_not_that_of_the_line() -> None:
     assert line.incident.tenant == "demo"
 
 
-def test_file_that_cannot_be_read_has_no_number_of_lines(tmp_path: object) -> None:
-    from pathlib import Path
-
-    assert count_lines(Path(str(tmp_path)) / "nothing") is None
+def test_file_that_cannot_be_read_has_no_number_of_lines(tmp_path: Path) -> None:
+    assert count_lines(tmp_path / "nothing") is None

@@ -1,0 +1,63 @@
+"""Every query begins at an index: what the planner makes of them, on a graph that has something of everything."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from tests.incidents import incident
+from tests.memory import Memory, memory
+from twiceshy.stores import cypher
+from twiceshy.stores.graph import parameter
+
+SCANNING = {
+    "WATERMARKS": "a graph has four of these nodes",
+    "EXPORT_NODES": "an export reads everything, a page at a time",
+    "EXPORT_EDGES": "an export reads everything, a page at a time",
+    "LIST_INDEXES": "a procedure, which matches nothing",
+}
+
+QUERIES = {
+    name: query
+    for name, query in vars(cypher).items()
+    if name.isupper() and isinstance(query, str) and name not in SCANNING and "MATCH" in query
+}
+
+PARAMETERS: dict[str, Any] = {
+    "stage": "graph",
+    "tenant": "default",
+    **dict.fromkeys(("seen", "next", "forever", "as_of", "known_at", "since", "until"), 1),
+    **dict.fromkeys(("hub", "newest"), 1),
+    **dict.fromkeys(("episodes", "teaching", "mistaken", "rules", "mentioning", "subjects", "asked", "names"), ("x",)),
+    **dict.fromkeys(("slots", "incidents", "event_ids", "categories"), ("x",)),
+}
+
+
+@pytest.fixture(scope="module")
+async def full() -> AsyncIterator[Memory]:
+    async with memory() as full:
+        mistakes = [{"category": "missing-alert", "statement": "Nothing alerted."}]
+        await full.remember(*(incident(number, mistakes=mistakes) for number in range(5)))
+        yield full
+
+
+@pytest.mark.parametrize("name", QUERIES)
+async def test_query_begins_at_an_index(full: Memory, name: str) -> None:
+    query = QUERIES[name]
+    graph = full.graphs.of("default")
+    await graph.ensure_indexes(cypher.QUARANTINE_INDEXES)
+    # What a write takes as rows may be empty: nothing runs here.
+    given = {found: PARAMETERS.get(found, []) for found in re.findall(r"\$(\w+)", query)}
+    header = " ".join(f"{key}={_literal(value)}" for key, value in parameter(given).items())
+    lines = await full.redis("GRAPH.EXPLAIN", graph.name, f"CYPHER {header} {query}")
+    plan = "\n".join(str(line) for line in lines)
+    assert "Index Scan" in plan
+    assert "Label Scan" not in plan, plan
+    assert "All Node Scan" not in plan, plan
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(_literal(part) for part in value)}]"
+    return f"'{value}'" if isinstance(value, str) else str(value)

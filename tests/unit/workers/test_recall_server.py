@@ -1,0 +1,288 @@
+"""The recall worker's side towards Kafka: who gets a reply, where, and what becomes of the rest."""
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import orjson
+import pytest
+from aiokafka.partitioner import murmur2
+
+from twiceshy.errors import TransientError
+from twiceshy.events.quarantine import AuditRecorded
+from twiceshy.events.recall import HistoryReplied, RecallReplied, RecallRequested
+from twiceshy.settings import Settings
+from twiceshy.stream.records import Output
+from twiceshy.stream.topics import TOPICS
+from workers.recall import ANSWERS_MAX, RecallServer
+
+NOW_MS = 1_800_000_000_000
+CORRELATION = b"\x00\xff\x10corr"
+
+
+@dataclass
+class FakeOutputs:
+    sent: list[Output] = field(default_factory=list)
+    topics: dict[str, int] = field(default_factory=lambda: {"recall.replies.demo": 6, "recall.replies.demo.agent-7": 3})
+    asked: list[str] = field(default_factory=list)
+    away: bool = False
+
+    async def send(self, outputs: Sequence[Output]) -> list[int]:
+        if self.away:
+            raise TransientError("Kafka is away")
+        self.sent += outputs
+        return [0] * len(outputs)
+
+    async def partitions(self, topic: str) -> int | None:
+        self.asked.append(topic)
+        return self.topics.get(topic)
+
+
+@dataclass
+class FakeRecall:
+    settings: Settings = field(default_factory=lambda: Settings(tenants=("demo", "demo-2")))
+    asked: list[tuple[RecallRequested, float]] = field(default_factory=list)
+    seconds: float = 0.0
+    under_way: int = 0
+    most_under_way: int = 0
+    failure: Exception | None = None
+
+    async def answer(self, request: RecallRequested, *, queued_ms: float) -> RecallReplied:
+        self.asked.append((request, queued_ms))
+        self.under_way += 1
+        self.most_under_way = max(self.under_way, self.most_under_way)
+        await asyncio.sleep(self.seconds)
+        self.under_way -= 1
+        if self.failure:
+            raise self.failure
+        return RecallReplied(status="ok")
+
+
+@dataclass
+class Served:
+    outputs: FakeOutputs = field(default_factory=FakeOutputs)
+    recall: FakeRecall = field(default_factory=FakeRecall)
+    finished: list[Any] = field(default_factory=list)
+
+    async def serve(self, *events: Any) -> list[Output]:
+        recall: Any = self.recall
+        outputs: Any = self.outputs
+        server = RecallServer(recall, outputs, self.finished.append, clock_ms=lambda: NOW_MS)
+        await server.run(_stream(events))
+        return self.outputs.sent
+
+
+async def _stream(events: Sequence[Any]) -> AsyncIterator[Any]:
+    for event in events:
+        yield event
+
+
+def event(
+    body: dict[str, Any] | bytes | None = None,
+    *,
+    waited_ms: int = 0,
+    ce_type: str = "recall.requested.v1",
+    **headers: Any,
+) -> Any:
+    told: dict[str, bytes | None] = {
+        "ce_id": b"1",
+        "ce_source": b"tests",
+        "ce_type": ce_type.encode(),
+        "kafka_replyTopic": b"recall.replies.demo",
+        "kafka_correlationId": CORRELATION,
+        **headers,
+    }
+    value = body if isinstance(body, bytes) else orjson.dumps(body or {"tenant": "demo", "query": "x"})
+    return SimpleNamespace(
+        message=SimpleNamespace(
+            topic=TOPICS.recall_requests.name,
+            partition=0,
+            offset=7,
+            key=None,
+            value=value,
+            headers=[(name, header) for name, header in told.items() if header is not None],
+            timestamp=(NOW_MS - waited_ms) / 1_000,
+        )
+    )
+
+
+def header(output: Output, name: str) -> bytes:
+    return dict(output.headers)[name]
+
+
+def replied(output: Output) -> RecallReplied:
+    return RecallReplied.model_validate_json(output.value or b"")
+
+
+async def test_reply_goes_where_the_headers_say_with_the_correlation_id_as_it_came() -> None:
+    [reply] = await Served().serve(event(kafka_replyPartition=struct.pack(">i", 4), traceparent=b"00-ab-cd-01"))
+    assert (reply.topic, reply.partition, reply.key) == ("recall.replies.demo", 4, CORRELATION)
+    assert header(reply, "kafka_correlationId") == CORRELATION
+    assert header(reply, "ce_type") == b"recall.replied.v1"
+    assert header(reply, "traceparent") == b"00-ab-cd-01"
+    assert replied(reply).status == "ok"
+
+
+async def test_without_a_partition_the_correlation_id_chooses_one() -> None:
+    [reply] = await Served().serve(event())
+    assert reply.partition == (murmur2(CORRELATION) & 0x7FFFFFFF) % 6
+
+
+async def test_a_topic_below_the_tenants_is_as_good() -> None:
+    [reply] = await Served().serve(event(kafka_replyTopic=b"recall.replies.demo.agent-7"))
+    assert reply.topic == "recall.replies.demo.agent-7"
+
+
+async def test_last_header_of_a_name_counts() -> None:
+    doubled = event()
+    doubled.message.headers.insert(0, ("kafka_correlationId", b"first"))
+    [reply] = await Served().serve(doubled)
+    assert header(reply, "kafka_correlationId") == CORRELATION
+
+
+@pytest.mark.parametrize(
+    ("topic", "tenant", "reason"),
+    [
+        (b"memory.log.v1", None, "no_reply_topic"),
+        (b"recall.replies.stranger", None, "no_reply_topic"),
+        (b"recall.replies.demo-3", None, "no_reply_topic"),
+        (b"recall.replies.demo/../x", None, "no_reply_topic"),
+        (b"\xff\xfe", None, "no_reply_topic"),
+        (b"recall.replies.demo.missing", "demo", "missing"),
+        (b"recall.replies.demo-2", "demo-2", "missing"),
+    ],
+)
+async def test_no_reply_goes_elsewhere_and_that_is_on_record(topic: bytes, tenant: str | None, reason: str) -> None:
+    served = Served()
+    [output] = await served.serve(event(kafka_replyTopic=topic))
+    assert output.topic == TOPICS.audit.name
+    audit = AuditRecorded.model_validate_json(output.value or b"")
+    assert (audit.kind, audit.tenant, audit.detail["reason"]) == ("refused_reply_topic", tenant, reason)
+    assert served.recall.asked == []
+
+
+@pytest.mark.parametrize("body", [{"tenant": "demo-2", "query": "x"}, {"tenant": "demo-2", "query": 7}])
+async def test_a_question_about_another_tenant_is_refused(body: dict[str, Any]) -> None:
+    served = Served()
+    [output] = await served.serve(event(body))
+    assert output.topic == TOPICS.audit.name
+    assert AuditRecorded.model_validate_json(output.value or b"").detail["reason"] == "other_tenant"
+    assert served.recall.asked == []
+
+
+@pytest.mark.parametrize("partition", [b"", b"\x01", struct.pack(">i", -1), struct.pack(">i", 6)])
+async def test_a_partition_that_is_not_there_is_refused(partition: bytes) -> None:
+    [output] = await Served().serve(event(kafka_replyPartition=partition))
+    assert AuditRecorded.model_validate_json(output.value or b"").detail["reason"] == "no_such_partition"
+
+
+@pytest.mark.parametrize("missing", ["kafka_replyTopic", "kafka_correlationId"])
+async def test_without_a_way_back_nothing_is_said(missing: str) -> None:
+    served = Served()
+    without: dict[str, Any] = {missing: None}
+    assert await served.serve(event(**without)) == []
+    assert len(served.finished) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"{", "JSON"),
+        (b"", "JSON"),
+        ({"tenant": "demo", "limit": 999}, "limit"),
+        ({"tenant": "demo", "query": "x", "surprise": 1}, "surprise"),
+        ({"query": "x"}, "tenant"),
+    ],
+)
+async def test_a_bad_body_gets_an_error_reply_that_names_the_field(body: Any, words: str) -> None:
+    [reply] = await Served().serve(event(body))
+    assert replied(reply).status == "invalid"
+    assert words in (replied(reply).detail or "")
+
+
+async def test_a_tombstone_gets_an_error_reply() -> None:
+    tombstone = event()
+    tombstone.message.value = None
+    [reply] = await Served().serve(tombstone)
+    assert replied(reply).status == "invalid"
+
+
+async def test_an_unknown_type_gets_an_error_reply() -> None:
+    for ce_type, words in (("incident.concluded.v1", "no question"), ("weather.requested.v1", "no event type")):
+        [reply] = await Served().serve(event(ce_type=ce_type))
+        assert words in (replied(reply).detail or "")
+    [reply] = await Served().serve(event(ce_id=None))
+    assert "ce_id" in (replied(reply).detail or "")
+
+
+async def test_a_question_that_is_not_served_yet_says_so() -> None:
+    body = {"tenant": "demo", "subject": "service:payments", "predicate": "owner"}
+    [reply] = await Served().serve(event(body, ce_type="history.requested.v1"))
+    assert header(reply, "ce_type") == b"history.replied.v1"
+    assert HistoryReplied.model_validate_json(reply.value or b"").status == "unavailable"
+
+
+async def test_time_in_the_queue_counts_and_an_expired_request_is_skipped() -> None:
+    served = Served()
+    body = {"tenant": "demo", "query": "x", "deadline_ms": 300}
+    [late] = await served.serve(event(body, waited_ms=301))
+    assert replied(late).status == "expired"
+    assert served.recall.asked == []
+    await served.serve(event(body, waited_ms=40))
+    assert [queued for _, queued in served.recall.asked] == [40.0]
+
+
+async def test_a_clock_that_is_ahead_does_not_give_more_time() -> None:
+    served = Served()
+    await served.serve(event(waited_ms=-5_000))
+    assert [queued for _, queued in served.recall.asked] == [0.0]
+
+
+async def test_requests_are_acknowledged_on_receipt_and_answered_side_by_side() -> None:
+    served = Served(recall=FakeRecall(seconds=0.05))
+    events = [event() for _ in range(3 * ANSWERS_MAX)]
+    started = asyncio.get_running_loop().time()
+    sent = await served.serve(*events)
+    assert asyncio.get_running_loop().time() - started < 1.0
+    assert served.finished == events
+    assert len(sent) == len(events)
+    assert served.recall.most_under_way == ANSWERS_MAX
+
+
+async def test_a_failure_stays_with_its_request() -> None:
+    served = Served(recall=FakeRecall(failure=RuntimeError("a bug")))
+    assert await served.serve(event(), event()) == []
+    assert len(served.finished) == 2
+
+
+async def test_a_broker_that_is_away_loses_replies_and_no_more() -> None:
+    served = Served(outputs=FakeOutputs(away=True))
+    assert await served.serve(event(), event(kafka_replyTopic=b"memory.log.v1")) == []
+    assert len(served.finished) == 2
+
+
+async def test_whether_a_topic_exists_is_asked_once_in_a_while() -> None:
+    served = Served()
+    await served.serve(*(event() for _ in range(5)))
+    assert served.outputs.asked == ["recall.replies.demo"]
+
+
+async def test_stop_lets_answers_finish_and_takes_no_more() -> None:
+    served = Served(recall=FakeRecall(seconds=0.1))
+    recall: Any = served.recall
+    outputs: Any = served.outputs
+    server = RecallServer(recall, outputs, served.finished.append, clock_ms=lambda: NOW_MS)
+
+    async def endless() -> AsyncIterator[Any]:
+        yield event()
+        await asyncio.sleep(60)
+        yield event()
+
+    running = asyncio.create_task(server.run(endless()))
+    await asyncio.sleep(0.02)
+    server.stop()
+    await asyncio.wait_for(running, 5)
+    assert len(served.outputs.sent) == 1

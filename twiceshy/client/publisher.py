@@ -1,0 +1,85 @@
+"""Publishing incidents that are over, so that the memory learns them."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Self
+
+from twiceshy.core.ids import derive, event_id
+from twiceshy.core.memory import key_of
+from twiceshy.errors import PoisonError
+from twiceshy.events.common import EVENT_BYTES_MAX
+from twiceshy.events.incident import IncidentConcluded
+from twiceshy.settings import Settings
+from twiceshy.stream.codec import encode, event_headers
+from twiceshy.stream.outputs import Outputs, tenant_partition
+from twiceshy.stream.records import Output
+from twiceshy.stream.topics import TOPICS
+
+SOURCE = "twiceshy/publisher"
+
+
+class IncidentPublisher:
+    """Publishes incidents. An async context: inside, it is connected.
+
+    The id of a publication derives from what is published, so that publishing the same file twice is publishing
+    it once.
+    """
+
+    def __init__(self, settings: Settings | None = None, *, client_id: str = "twiceshy-publisher") -> None:
+        # What a publisher sends is the broker's from then on; the journal is for what the workers send.
+        configured = (settings or Settings()).model_copy(update={"journal": None})
+        self._outputs = Outputs(configured, client_id)
+
+    async def __aenter__(self) -> Self:
+        """Raises TransientError when the broker does not answer."""
+        await self._outputs.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._outputs.stop()
+
+    async def publish(
+        self, incident: IncidentConcluded, *, changed_at: datetime | None = None, backfill: bool = False
+    ) -> str:
+        """Publishes one incident and returns its event id, once the broker has it on all replicas.
+
+        ``changed_at`` is when the incident was last changed where it comes from: of two revisions the later one
+        counts, whichever arrives first. Without it, the order of arrival decides. ``backfill`` is for old
+        incidents, which then never delay one of today.
+
+        Raises:
+            PoisonError: the incident is longer than an event may be.
+            TransientError: the broker did not acknowledge it in time. Publish it again.
+        """
+        [published] = await self.publish_many([incident], changed_at=changed_at, backfill=backfill)
+        return published
+
+    async def publish_many(
+        self, incidents: Sequence[IncidentConcluded], *, changed_at: datetime | None = None, backfill: bool = False
+    ) -> list[str]:
+        """Publishes incidents in order, and returns their event ids once the broker has them all; else as `publish`."""
+        topic = TOPICS.incidents_backfill if backfill else TOPICS.incidents_concluded
+        outputs: list[Output] = []
+        published: list[str] = []
+        for incident in incidents:
+            body = encode(incident)
+            if len(body) > EVENT_BYTES_MAX:
+                raise PoisonError(
+                    "too_large",
+                    f"{incident.fingerprint} has {len(body)} bytes, of {EVENT_BYTES_MAX} at most: shorten its details",
+                )
+            ce_id = publication_id(incident, body, changed_at)
+            headers = event_headers(
+                IncidentConcluded, event_id=ce_id, source=SOURCE, time=changed_at.isoformat() if changed_at else None
+            )
+            key = f"{incident.tenant}/{key_of(incident)}".encode()
+            outputs.append(Output(topic.name, key, body, headers, tenant_partition(incident.tenant, topic)))
+            published.append(event_id(incident.tenant, SOURCE, ce_id, body))
+        await self._outputs.send(outputs)
+        return published
+
+
+def publication_id(incident: IncidentConcluded, body: bytes, changed_at: datetime | None) -> str:
+    """The ``ce_id`` of a publication: of whom, of what, and as of when. ``changed_at`` must have an offset."""
+    when = "" if changed_at is None else changed_at.astimezone(UTC).isoformat()
+    return derive("publication", incident.tenant, incident.origin.name, incident.fingerprint, body.decode(), when)
