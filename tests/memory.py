@@ -92,10 +92,20 @@ class Memory:
 
     async def kill(self, name: str) -> None:
         """``kill -9``."""
+        self._signal(name, signal.SIGKILL)
+        await self.parts[name].stop()
+
+    def freeze(self, name: str) -> None:
+        """Stops a part where it stands: it takes connections and answers nothing, until `thaw`."""
+        self._signal(name, signal.SIGSTOP)
+
+    def thaw(self, name: str) -> None:
+        self._signal(name, signal.SIGCONT)
+
+    def _signal(self, name: str, number: signal.Signals) -> None:
         pid = self.parts[name].pid
         assert pid is not None
-        os.killpg(pid, signal.SIGKILL)
-        await self.parts[name].stop()
+        os.killpg(pid, number)
 
     async def restart(self, name: str) -> None:
         """Starts a part that was killed, where it was."""

@@ -33,6 +33,8 @@ from twiceshy.stream.topics import TOPICS
 AHEAD_MS_MAX = 24 * 3_600_000
 ADMITTED = "admit"
 HELD = "hold"
+HELD_BEFORE = Finding(rule="held-by-earlier-rules", category="prompt_injection", where="")
+"""Why an event is held that came again after the rules changed: the first decision about it stands."""
 
 LogEnd = Callable[[int], Awaitable[int]]
 
@@ -134,8 +136,7 @@ class GuardStage:
             kind="incident",
             ce_source=incoming.attributes.source,
             ce_id=incoming.attributes.id,
-            # Whoever dates a revision before 1970 has one as old as can be.
-            revised_at=max(0, effective_revision_time(incoming.attributes.time_ms, decision.admitted_at)),
+            revised_at=effective_revision_time(incoming.attributes.time_ms, decision.admitted_at),
             admitted_at=decision.admitted_at,
             settings=StampedSettings(
                 origin_trust=self._settings.trust(incident.origin.name),
@@ -159,7 +160,7 @@ class GuardStage:
         )
 
     async def _hold(self, incoming: Incoming, decision: Decided) -> list[Output]:
-        incident = incoming.incident
+        incident, findings = incoming.incident, incoming.findings or (HELD_BEFORE,)
         item = IncidentQuarantined(
             item_id=derive("quarantined", incoming.event_id),
             event_id=incoming.event_id,
@@ -168,16 +169,15 @@ class GuardStage:
             content_hash=content_hash(incident),
             incident=incident,
             reasons=tuple(
-                QuarantineReason(rule=found.rule, category=found.category, detail=found.where)
-                for found in incoming.findings
+                QuarantineReason(rule=found.rule, category=found.category, detail=found.where) for found in findings
             ),
             held_at=decision.admitted_at,
             expires_at=decision.admitted_at + int(self._settings.quarantine_hours * 3_600_000),
         )
         await self._quarantine.hold(item)
-        outcome = self._outcome(incoming, "quarantined", incoming.findings[0].rule)
+        outcome = self._outcome(incoming, "quarantined", findings[0].rule)
         audit = AuditRecorded(
-            kind=incoming.findings[0].category,
+            kind=findings[0].category,
             tenant=incident.tenant,
             subject_id=item.item_id,
             worker="guard",

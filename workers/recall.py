@@ -116,7 +116,7 @@ class RecallServer:
         except TransientError as error:
             log.warning("reply_lost", **_place(record), reason=str(error))
         except Exception:
-            log.exception("answer_failed", **_place(record))
+            log.exception("request_failed", **_place(record))
 
     async def _reply(self, record: Record, reply_to: ReplyTo) -> Reply:
         """The reply to a request, an error's too.
@@ -149,7 +149,12 @@ class RecallServer:
                 took_ms=queued_ms,
                 parts_ms={"queue": queued_ms},
             )
-        reply = await self._recall.answer(request, queued_ms=queued_ms)
+        try:
+            reply = await self._recall.answer(request, queued_ms=queued_ms)
+        except Exception:
+            # Errors are replies too: whoever asked would wait for nothing.
+            log.exception("answer_failed", **_place(record), tenant=request.tenant)
+            return RecallReplied(status="unavailable", detail="The answer failed in the worker, whose log says why.")
         fared = {name: leg.status for name, leg in reply.legs.items()}
         found = {"status": reply.status, "results": len(reply.results), "novel": reply.novel, "partial": reply.partial}
         log.info("answered", **_place(record), tenant=request.tenant, **found, legs=fared, took_ms=reply.took_ms)

@@ -47,6 +47,8 @@ def test_the_example_incidents_are_valid_by_schema_and_by_model() -> None:
     [
         ({"concluded_at": "2026-11-02T04:02:00"}, "concluded_at"),
         ({"concluded_at": 1_700_000_000}, "concluded_at"),
+        ({"concluded_at": "1700000000"}, "concluded_at"),
+        ({"concluded_at": "0001-01-01T00:00:00+14:00"}, "concluded_at"),
         ({"started_at": "2026-11-03T00:00:00Z"}, "started_at"),
         ({"tenant": "Payments"}, "tenant"),
         ({"surprise": 1}, "surprise"),

@@ -315,6 +315,25 @@ async def test_a_store_that_is_away_costs_its_part_and_no_more(away: str) -> Non
         assert found(again) == found(whole)
 
 
+@pytest.mark.parametrize("hung", STORES)
+async def test_a_store_that_hangs_costs_its_part_and_no_more(filled: Memory, hung: str) -> None:
+    question: dict[str, Any] = {"query": "a WAF rule used up every CPU", "tenant": "demo"}
+    whole = await _until_whole(filled, question)
+    filled.freeze(hung)
+    try:
+        started = time.monotonic()
+        reply = await filled.ask(**question, deadline_ms=1_000)
+        assert time.monotonic() - started < 1.0
+    finally:
+        filled.thaw(hung)
+    assert reply.partial
+    assert not reply.novel
+    assert found(reply)[0] == "cloudflare/2019-07-02"
+    assert reply.known_at == whole.known_at
+    assert {"timeout", "error"} & set(statuses(reply).values())
+    assert found(await _until_whole(filled, question)) == found(whole)
+
+
 async def _until_whole(filled: Memory, question: dict[str, Any]) -> RecallReplied:
     deadline = time.monotonic() + 20
     while (reply := await filled.ask(**question)).partial:

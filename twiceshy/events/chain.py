@@ -35,7 +35,7 @@ class EntryLogged(Event):
     kind: Annotated[Slug, Field(description="what it is; a stage passes on kinds it has nothing to do with")]
     ce_source: Annotated[str, Field(max_length=2_048)]
     ce_id: Annotated[str, Field(max_length=2_048)]
-    revised_at: Milliseconds
+    revised_at: WorldMilliseconds
     admitted_at: Milliseconds
     settings: StampedSettings
     admission: Admission

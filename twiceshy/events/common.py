@@ -1,5 +1,6 @@
 """The types that every event is made of: bounded text, names, tenants and instants."""
 
+import re
 import unicodedata
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ DETAILS_CHARS_MAX = 98_304
 NAME_CHARS_MAX = 200
 EVENT_BYTES_MAX = 256 * 1024
 
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -34,9 +36,16 @@ def instant(epoch_ms: int) -> datetime:
 def _timestamp_text(value: Any) -> Any:
     # Pydantic reads numbers as Unix seconds or milliseconds, whichever seems likelier. A producer
     # that sends one has made a mistake that must not become a guess about when something was true.
-    if isinstance(value, str | datetime):
+    if isinstance(value, datetime) or (isinstance(value, str) and _RFC_3339.match(value)):
         return value
     raise ValueError("write the time as an RFC 3339 string with an offset, such as 2026-11-02T03:10:00Z")
+
+
+def _expressible(value: datetime) -> datetime:
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("must lie between the years 1 and 9999, in UTC too") from None
 
 
 def _printable(value: str) -> str:
@@ -60,7 +69,7 @@ def _one_line(value: str) -> str:
     return line
 
 
-Instant = Annotated[AwareDatetime, BeforeValidator(_timestamp_text)]
+Instant = Annotated[AwareDatetime, BeforeValidator(_timestamp_text), AfterValidator(_expressible)]
 Tenant = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
 Name = Annotated[str, Field(min_length=1, max_length=NAME_CHARS_MAX), AfterValidator(_printable)]
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]

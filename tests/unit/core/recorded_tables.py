@@ -1,6 +1,6 @@
 """A graph as tables in memory: what the query RECORD writes, and what a batch reads before it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from twiceshy.core.memory import Claimed, IncidentState, Memory, Row, Writes
@@ -42,8 +42,8 @@ class Tables:
                 memory.versions[row["slot"]].append(version(row))
         return memory
 
-    def versions(self, of: Callable[[Row], bool] = lambda _: True) -> list[Version]:
-        return [version(row) for row in self.facts.values() if of(row)]
+    def versions(self) -> list[Version]:
+        return [version(row) for row in self.facts.values()]
 
     def observed(self) -> list[Observation]:
         return [claimed(row).seen for row in self.observations.values()]

@@ -33,7 +33,8 @@ CAUSE = {"category": "config-change", "statement": "Pool size doubled."}
     [
         (
             {"cause": CAUSE, "resolution": "Rolled back."},
-            "When “Checkout times out”: the cause was config-change, “Pool size doubled.” It was resolved: “Rolled back.”",
+            "When “Checkout times out”: the cause was config-change, “Pool size doubled.” "
+            "It was resolved: “Rolled back.”",
         ),
         ({"cause": CAUSE}, "When “Checkout times out”: the cause was config-change, “Pool size doubled.”"),
         ({"resolution": "Rolled back."}, "When “Checkout times out”: It was resolved: “Rolled back.”"),
@@ -73,8 +74,8 @@ def test_lesson_playbook_and_each_mistake_are_versions_of_slots_of_their_own() -
     ]
     key = "pagerduty/A"
     slots = [lesson_slot(key), playbook_slot(key), mistake_slot(key, 0), mistake_slot(key, 1)]
-    made = (reflected.lesson, reflected.playbook, *reflected.mistakes)
-    assert [version.version_id for version in made] == [version_id("default", slot, 100, 200) for slot in slots]
+    made = [reflected.lesson.version_id, reflected.playbook.version_id, *(m.version_id for m in reflected.mistakes)]
+    assert made == [version_id("default", slot, 100, 200) for slot in slots]
 
 
 def test_incident_that_says_nothing_teaches_nothing() -> None:

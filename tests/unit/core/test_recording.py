@@ -159,7 +159,7 @@ def test_another_incident_that_says_the_same_makes_no_version_and_keeps_it_when_
 
 def test_end_beyond_the_last_moment_is_an_open_end() -> None:
     tables = Tables()
-    tables.remember(entry(said("A", fact("20", valid_to="9999-12-31T23:59:59.999999-12:00")), NOW))
+    tables.remember(entry(said("A", fact("20", valid_to="9999-12-31T23:59:59.999999Z")), NOW))
     assert tables.current() == {POOL: [(day(0), FOREVER, "20")]}
 
 

@@ -118,7 +118,7 @@ def test_versions_of_every_moment_are_what_is_believed_of_the_observations_of_th
     moments = [row["t_created"] for row in tables.entries.values()]
     for slot in slots:
         observed = [seen for seen in tables.observed() if seen.slot == slot]
-        versions = tables.versions(lambda row, slot=slot: row["slot"] == slot)
+        versions = [version for version in tables.versions() if version.slot == slot]
         for moment in (*moments, *(moment - 1 for moment in moments)):
             known = [v.segment for v in versions if v.t_created <= moment < v.t_expired]
             assert sorted(known, key=lambda segment: segment.start) == list(believed(live(observed, moment)))

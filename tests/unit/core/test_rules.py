@@ -15,16 +15,15 @@ from twiceshy.events.common import TEXT_CHARS_MAX
 
 def mistake(number: int, incident: str = "", category: str = "missing-alert", t_expired: int = FOREVER) -> OpenMistake:
     """The mistake that the entry of transaction time ``number`` opened."""
-    made_by = incident or f"incident {number}"
     return OpenMistake(
-        f"m{number:03}",
-        f"mistake|{number:03}",
-        category,
-        made_by,
-        f"No alert {number}.",
-        number,
-        t_expired,
-        1_000 - number,
+        version_id=f"m{number:03}",
+        slot=f"mistake|0|{incident or number}",
+        category=category,
+        incident=incident or f"incident {number}",
+        statement=f"No alert {number}.",
+        t_created=number,
+        t_expired=t_expired,
+        t_valid=1_000 - number,
     )
 
 

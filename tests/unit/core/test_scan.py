@@ -45,8 +45,6 @@ def test_all_tag_characters_count(letter: int) -> None:
     assert len(scan(said(summary=f"a{chr(letter)}b"))) == 1
 
 
-@pytest.mark.parametrize(
-    "text", ["plain", "für später", "支付超时", "🔥 it burns", "👩🏽‍🚒", "a\u200bb", "\U000e0100", ""]
-)
+@pytest.mark.parametrize("text", ["plain", "für später", "支付超时", "🔥", "👩🏽‍🚒", "a\u200bb", "\U000e0100", ""])
 def test_honest_text_is_no_finding(text: str) -> None:
     assert scan(said(summary=text)) == ()

@@ -124,5 +124,5 @@ def test_type_of_an_event_leads_to_its_model(name: str) -> None:
 
 
 def test_type_that_is_not_of_the_contract_is_refused() -> None:
-    with pytest.raises(PoisonError, match="unknown_type: 'incident.concluded.v2' is no event type"):
+    with pytest.raises(PoisonError, match=r"unknown_type: 'incident\.concluded\.v2' is no event type"):
         event_model(Attributes("1", "here", "incident.concluded.v2", None))

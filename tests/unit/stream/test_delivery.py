@@ -1,7 +1,7 @@
 """Delivery: what is acknowledged, when, in which order, and what each class of error costs."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
@@ -9,6 +9,7 @@ from tests.unit.stream.deliveries import (
     LETTERS,
     POISON,
     TOPIC,
+    Event,
     Surroundings,
     events,
     output,
@@ -235,7 +236,7 @@ async def test_batch_waits_for_room_and_a_stop_does_not() -> None:
 
 
 async def test_broken_stream_ends_delivery_with_its_error_once_what_came_is_done() -> None:
-    async def broken():  # type: ignore[no-untyped-def]
+    async def broken() -> AsyncIterator[Event]:
         for event in events(b"a", b"b"):
             yield event
         raise ConnectionResetError

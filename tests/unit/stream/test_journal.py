@@ -103,7 +103,7 @@ def test_append_that_the_disk_takes_in_part_leaves_nothing_and_may_be_tried_agai
     journal = Journal(tmp_path)
     first, later = [entry(1)], [entry(2, topic=LETTERS), entry(2), *(entry(number) for number in range(3, 50))]
     journal.append(first)
-    with files_no_larger_than(1_000), pytest.raises(TransientError, match="The journal in .* cannot be written"):
+    with files_no_larger_than(1_000), pytest.raises(TransientError, match=r"The journal in .* cannot be written"):
         journal.append(later)
     assert everything(tmp_path) == first
     journal.append(later)

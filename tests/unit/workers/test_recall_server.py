@@ -254,7 +254,8 @@ async def test_requests_are_acknowledged_on_receipt_and_answered_side_by_side() 
 
 async def test_a_failure_stays_with_its_request() -> None:
     served = Served(recall=FakeRecall(failure=RuntimeError("a bug")))
-    assert await served.serve(event(), event()) == []
+    replies = await served.serve(event(), event())
+    assert [replied(reply).status for reply in replies] == ["unavailable", "unavailable"]
     assert len(served.finished) == 2
 
 
