@@ -1,7 +1,8 @@
 """recall.requests.v1 → recall, its legs → recall.replies.<tenant>
 
-The ways of finding, side by side, each within its own time. A leg that is down or late contributes nothing, and
-says which it was and why.
+The ways of finding, each within its own time. A leg that is down or late contributes nothing, and says which it was
+and why. The graph is asked beside the others. Meaning and words are searched in one round trip, for a request costs
+more than the search; without the vector in time the words go alone.
 """
 
 import asyncio
@@ -20,15 +21,15 @@ from twiceshy.events.recall import Leg, Why
 from twiceshy.stores import cypher
 from twiceshy.stores.embeddings import EmbeddingsClient, Vector
 from twiceshy.stores.graph import Graphs
-from twiceshy.stores.points import Hit, Scope
+from twiceshy.stores.points import Hit, Scope, Search
 from twiceshy.stores.vectors import Vectors
 
+LEGS = ("semantic", "lexical", "graph")
 WEIGHTS = {"semantic": 0.7, "lexical": 1.0}
 """Of the legs in the fusion; the graph's is that of the strongest way in which an entity was named. Measured with
 K on titles, on questions about known post-mortems, and on duplicate bug reports of three projects."""
 
-LEGS = ("semantic", "lexical", "graph")
-HITS_MIN = 50
+HITS_MIN = 30
 """So many items of a leg take part at least: one that a leg has further down counts for next to nothing."""
 
 RULES_MAX = 3
@@ -37,7 +38,7 @@ HUB_EDGES_MAX = 50
 """An entity that more point to is passed over when its name merely occurs in the text: it tells nothing apart."""
 
 AWAY_SECONDS = 2.0
-HUNG_SECONDS = 0.2
+HUNG_SECONDS = 0.15
 
 log = structlog.get_logger()
 
@@ -108,7 +109,7 @@ class Legs:
         """The vector of a question, and how many milliseconds it took.
 
         Raises:
-            TransientError: the embedder is away, or was a moment ago; or it has no vector for this text.
+            TransientError: the embedder is away or late, or was a moment ago; or it has no vector for this text.
         """
         started = time.perf_counter()
         if started < self._away_until:
@@ -131,40 +132,58 @@ class Legs:
         embedding: "asyncio.Task[tuple[Vector, float]] | None",
         deadline: float,
     ) -> Found:
-        """Runs every leg that has something to look for. ``deadline`` is the event loop's time."""
+        """Runs every leg that has something to look for, until ``deadline``, which is the event loop's time.
+
+        ``embedding`` is the question's vector on its way, which ends by itself well before that; None when the
+        question has no text.
+        """
         found = Found(hits={name: [] for name in LEGS})
+        searching: asyncio.Task[dict[str, list[Hit]]] | None = None
+        if embedding is not None:
+            searching = asyncio.create_task(self._search(found, question, scope, embedding))
 
-        async def semantic() -> list[Scored]:
-            return [] if embedding is None else await self._semantic(found, question, scope, embedding)
+        async def by_meaning() -> list[Scored]:
+            if embedding is None or searching is None:
+                return []
+            await asyncio.shield(embedding)
+            return _scored((await asyncio.shield(searching))["semantic"])
 
-        async def lexical() -> list[Scored]:
-            weights = query_weights(question.text)
-            return _scored(await self._vectors.lexical(scope, "episode", weights, question.hits)) if weights else []
+        async def by_words() -> list[Scored]:
+            return [] if searching is None else _scored((await asyncio.shield(searching))["lexical"])
 
-        async def graph() -> list[Scored]:
+        async def by_entities() -> list[Scored]:
             return await self._graph(found, question, scope)
 
-        asked = bool(question.text or question.entities)
-        await asyncio.gather(
-            _fail_open(found, "semantic", bool(question.text), deadline, semantic),
-            _fail_open(found, "lexical", bool(question.text), deadline, lexical),
-            _fail_open(found, "graph", asked, deadline, graph),
-        )
+        try:
+            await asyncio.gather(
+                _fail_open(found, "semantic", bool(question.text), deadline, by_meaning),
+                _fail_open(found, "lexical", bool(question.text), deadline, by_words),
+                _fail_open(found, "graph", bool(question.text or question.entities), deadline, by_entities),
+            )
+        finally:
+            abandon(searching)
         found.legs = {name: found.legs[name] for name in LEGS}
         return found
 
-    async def _semantic(
+    async def _search(
         self, found: Found, question: Question, scope: Scope, embedding: "asyncio.Task[tuple[Vector, float]]"
-    ) -> list[Scored]:
-        vector, found.parts_ms["embedding"] = await embedding
+    ) -> dict[str, list[Hit]]:
+        """Hits by leg, and the rules that are like the question."""
+        await asyncio.wait({embedding})
+        wanted: dict[str, Search] = {}
+        if weights := query_weights(question.text):
+            wanted["lexical"] = Search("episode", weights, question.hits)
+        if embedding.exception() is None:
+            vector, found.parts_ms["embedding"] = embedding.result()
+            wanted["semantic"] = Search("episode", vector, question.hits)
+            if question.rules:
+                wanted["rules"] = Search("rule", vector, RULES_MAX)
         started = time.perf_counter()
-        episodes, rules = await asyncio.gather(
-            self._vectors.semantic(scope, "episode", vector, question.hits),
-            self._vectors.semantic(scope, "rule", vector, RULES_MAX) if question.rules else _nothing(),
-        )
-        found.parts_ms["semantic"] = _ms_since(started)
-        found.rules = [hit.version_id for hit in rules if hit.score >= self._similarity]
-        return _scored(episodes)
+        came = await self._vectors.search(scope, list(wanted.values())) if wanted else []
+        found.parts_ms["semantic"] = found.parts_ms["lexical"] = _ms_since(started)
+        hits = {"semantic": [], "lexical": [], "rules": [], **dict(zip(wanted, came, strict=True))}
+        found.rules = [hit.version_id for hit in hits["rules"] if hit.score >= self._similarity]
+        return hits
 
     async def _graph(self, found: Found, question: Question, scope: Scope) -> list[Scored]:
         asked = [folded(name) for name in question.entities]
@@ -214,12 +233,15 @@ async def _fail_open(
     found.parts_ms.setdefault(name, took_ms)
 
 
+def abandon(task: "asyncio.Task[Any] | None") -> None:
+    """Ends a task for which nobody waits any more, whatever it came to."""
+    if task is not None:
+        task.cancel()
+        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+
+
 def _scored(hits: Sequence[Hit]) -> list[Scored]:
     return [(hit.version_id, hit.score) for hit in hits]
-
-
-async def _nothing() -> list[Hit]:
-    return []
 
 
 def _ms_since(started: float) -> float:

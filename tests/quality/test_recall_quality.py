@@ -5,7 +5,7 @@ The public post-mortems lie beside the checkout of a developer, not in it. Label
 
 import math
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from twiceshy.contracts import EXAMPLE_INCIDENTS
 from twiceshy.core.lexical import query_weights
 from twiceshy.events.common import milliseconds
 from twiceshy.events.incident import IncidentConcluded
-from twiceshy.stores.points import Scope
+from twiceshy.stores.points import Scope, Search
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "incidents"
 
@@ -184,22 +184,17 @@ async def _fused(earlier: Memory, pair: Any) -> list[str]:
 
 
 async def _lexical(earlier: Memory, pair: Any) -> list[str]:
-    hits = await earlier.stores.vectors.lexical(_scope(pair), "episode", query_weights(pair["query_strict"]), 10)
-    return await _fingerprints(earlier, [hit.version_id for hit in hits])
+    return await _searched(earlier, pair, Search("episode", query_weights(pair["query_strict"]), 10))
 
 
 async def _semantic(earlier: Memory, pair: Any) -> list[str]:
     [embedded] = await earlier.stores.embeddings.embed([pair["query_strict"]])
     assert embedded.vector is not None
-    hits = await earlier.stores.vectors.semantic(_scope(pair), "episode", embedded.vector, 10)
-    return await _fingerprints(earlier, [hit.version_id for hit in hits])
+    return await _searched(earlier, pair, Search("episode", embedded.vector, 10))
 
 
-def _scope(pair: Any) -> Scope:
-    return Scope("public", "g1", milliseconds(_before(pair)), milliseconds(datetime(2999, 1, 1, tzinfo=UTC)))
-
-
-async def _fingerprints(earlier: Memory, version_ids: Iterable[str]) -> list[str]:
-    wanted = list(version_ids)
-    payloads = await earlier.stores.vectors.payloads("g1", wanted)
-    return [orjson.loads(payloads[version_id]["body"])["fingerprint"] for version_id in wanted]
+async def _searched(earlier: Memory, pair: Any, search: Search) -> list[str]:
+    scope = Scope("public", "g1", milliseconds(_before(pair)), milliseconds(datetime(2999, 1, 1, tzinfo=UTC)))
+    [hits] = await earlier.stores.vectors.search(scope, [search])
+    payloads = await earlier.stores.vectors.payloads("g1", [hit.version_id for hit in hits])
+    return [orjson.loads(payloads[hit.version_id]["body"])["fingerprint"] for hit in hits]

@@ -328,6 +328,8 @@ CALL {
   OPTIONAL MATCH (o:Observation {slot: f.slot})
   WHERE o.object = f.object AND o.holds AND o.valid_from < f.t_invalid AND o.valid_to > f.t_valid
     AND o.t_created <= $known_at AND o.t_retracted > $known_at
+  WITH f, o
+  ORDER BY o.revised_at DESC, o.observation_id
   WITH f, max(o.trust) AS trust, collect(o.observation_id) AS observations
   ORDER BY f.subject IN $subjects DESC, f.subject, f.predicate, f.object
   LIMIT 100

@@ -45,6 +45,15 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """The best ``limit`` items of a kind: by cosine to a vector, or by BM25 for words, whose weights are by term."""
+
+    kind: str
+    query: Vector | dict[int, float]
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     version_id: str
     score: float
@@ -95,3 +104,14 @@ def scope_filter(scope: Scope, kind: str) -> models.Filter:
             models.FieldCondition(key="t_expired", range=models.Range(gt=scope.known_at)),
         ]
     )
+
+
+def to_request(scope: Scope, search: Search) -> models.QueryRequest:
+    visible = scope_filter(scope, search.kind)
+    asked: dict[str, Any] = {"filter": visible, "limit": search.limit, "with_payload": ["version_id"]}
+    if isinstance(search.query, dict):
+        words = models.SparseVector(indices=list(search.query), values=list(search.query.values()))
+        # IDF counts what the scope sees and nothing else.
+        corpus = models.SearchParams(idf=models.IdfCorpusParams(corpus=visible))
+        return models.QueryRequest(query=words, using=LEXICAL, params=corpus, **asked)
+    return models.QueryRequest(query=search.query, using=DENSE, **asked)

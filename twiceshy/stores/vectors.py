@@ -16,7 +16,18 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 from twiceshy.core.lexical import TOKENISER_VERSION
 from twiceshy.errors import NotReadyError, TransientError
 from twiceshy.stores.embeddings import Model, Vector
-from twiceshy.stores.points import DENSE, LEXICAL, Hit, Item, Scope, owner_conditions, point_id, scope_filter, to_point
+from twiceshy.stores.points import (
+    DENSE,
+    LEXICAL,
+    Hit,
+    Item,
+    Scope,
+    Search,
+    owner_conditions,
+    point_id,
+    to_point,
+    to_request,
+)
 
 POINTS_MAX = 100
 
@@ -136,32 +147,19 @@ class Vectors:
             async with answering():
                 await self._client.set_payload(self.collection, {"t_expired": at}, points=chosen, wait=True)
 
-    async def semantic(self, scope: Scope, kind: str, vector: Vector, limit: int) -> list[Hit]:
-        """The nearest items by cosine similarity, nearest first."""
-        return await self._search(scope, kind, vector, DENSE, limit, params=None)
-
-    async def lexical(self, scope: Scope, kind: str, weights: dict[int, float], limit: int) -> list[Hit]:
-        """The best items by BM25, whose IDF counts what the scope sees and nothing else."""
-        query = models.SparseVector(indices=list(weights), values=list(weights.values()))
-        corpus = models.IdfCorpusParams(corpus=scope_filter(scope, kind))
-        return await self._search(scope, kind, query, LEXICAL, limit, models.SearchParams(idf=corpus))
-
-    async def _search(
-        self, scope: Scope, kind: str, query: Any, using: str, limit: int, params: models.SearchParams | None
-    ) -> list[Hit]:
+    async def search(self, scope: Scope, searches: Sequence[Search]) -> list[list[Hit]]:
+        """The hits of each search, best first, in one round trip: a request costs more than what it asks for."""
+        batch = models.QueryRequestBatch(searches=[to_request(scope, search) for search in searches])
         async with answering():
-            found = await self._client.query_points(
-                self.collection,
-                query=query,
-                using=using,
-                query_filter=scope_filter(scope, kind),
-                search_params=params,
-                limit=limit,
-                with_payload=["version_id"],
-            )
-        hits = [Hit((point.payload or {})["version_id"], point.score) for point in found.points]
+            # The client's own query_batch_points copies every request deeply, vector and all, which takes longer
+            # than the search.
+            answer = await self._client.http.search_api.query_batch_points(self.collection, query_request_batch=batch)
+        hits = (
+            [Hit((point.payload or {})["version_id"], point.score) for point in one.points]
+            for one in answer.result or ()
+        )
         # Equal scores come in the order of internal ids, which another build of the memory has not.
-        return sorted(hits, key=lambda hit: (-hit.score, hit.version_id))
+        return [sorted(of_one, key=lambda hit: (-hit.score, hit.version_id)) for of_one in hits]
 
     async def payloads(self, generation: str, version_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The payloads of those versions that have a point, by version id."""
