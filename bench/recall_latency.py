@@ -30,7 +30,7 @@ QUESTION_CHARS_MAX = 300
 WARM_QUESTIONS = 30
 FOLLOW_SECONDS_MAX = 600.0
 PARTS = ("queue", "watermark", "embedding", "semantic", "lexical", "graph", "fusion", "hydrate")
-"""Semantic and lexical are one round trip and so the same figure; the graph is asked beside it."""
+"""The legs run side by side; the semantic one begins when the question is embedded."""
 
 
 def questions(incidents: Sequence[IncidentConcluded], count: int) -> list[str]:

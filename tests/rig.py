@@ -35,6 +35,7 @@ from workers.connections import Stores, open_stores
 from workers.export import export_lines
 
 BrokerKind = Literal["tansu", "kafka"]
+KAFKA_FETCH_WAIT_MS = 20
 OUTCOME_SECONDS_MAX = 120.0
 SOURCE = "tests"
 
@@ -85,7 +86,7 @@ class Rig:
         await self._part(self._module("embedder", "twiceshy.local.embedder", "--port", embedder))
         addresses = {
             "kafka": bootstrap,
-            "fetch_wait_ms": FETCH_WAIT_MS if self.kind == "tansu" else 500,
+            "fetch_wait_ms": FETCH_WAIT_MS if self.kind == "tansu" else KAFKA_FETCH_WAIT_MS,
             "falkordb": f"redis://127.0.0.1:{falkordb}",
             "qdrant": f"http://127.0.0.1:{vectors}",
             "embeddings": f"http://127.0.0.1:{embedder}/v1",

@@ -69,7 +69,9 @@ class Process:
         faults = await until_answering(lambda: topic_faults(self._settings, TOPICS.existing(self._settings.tenants)))
         if faults:
             raise NotReadyError(" ".join(faults))
-        outputs = Outputs(self._settings, client_id=self._group)
+        # A reply waits for no other one; what the chain sends goes in batches.
+        linger_ms = 0 if "recall" in self._names else 2
+        outputs = Outputs(self._settings, client_id=self._group, linger_ms=linger_ms)
         async with open_stores(self._settings) as stores, reader(self._settings) as consumer:
             await outputs.start()
             try:

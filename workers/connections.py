@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+import httpx
 from qdrant_client import AsyncQdrantClient
 from redis.asyncio import Redis
 
@@ -17,6 +18,9 @@ from twiceshy.stores.embeddings import EmbeddingsClient
 from twiceshy.stores.vectors import Vectors
 
 CONNECT_SECONDS_MAX = 60.0
+
+# Its client keeps no connection open to 127.0.0.1 unless told to.
+KEEP_ALIVE = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=60)
 
 R = TypeVar("R")
 
@@ -44,7 +48,9 @@ async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
         api_key=settings.embeddings_api_key.get_secret_value() if settings.embeddings_api_key else None,
     )
     qdrant_key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
-    qdrant = AsyncQdrantClient(url=settings.qdrant, api_key=qdrant_key, timeout=30, check_compatibility=False)
+    qdrant = AsyncQdrantClient(
+        url=settings.qdrant, api_key=qdrant_key, timeout=30, check_compatibility=False, limits=KEEP_ALIVE
+    )
     try:
         await until_answering(lambda: _verify_falkordb(redis))
         model = await until_answering(embeddings.probe)

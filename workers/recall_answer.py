@@ -24,13 +24,13 @@ from twiceshy.stores.points import Scope
 from twiceshy.stores.vectors import Vectors
 from workers.guard import wall_clock_ms
 from workers.recall_items import Items, read_graph, read_payloads
-from workers.recall_legs import Found, Legs, Question, abandon
+from workers.recall_legs import Found, Legs, Question
 from workers.recall_size import fitted
 
 EVERYTHING = FOREVER - 1
 """A ``known_at`` behind every transaction time."""
 
-WATERMARK_PART, EMBEDDING_PART, WAIT_PART, LEGS_PART, ITEMS_PART, FALLBACK_PART = 0.2, 0.4, 0.5, 0.65, 0.85, 0.95
+WATERMARK_PART, EMBEDDING_PART, WAIT_PART, LEGS_PART, ITEMS_PART, FALLBACK_PART = 0.2, 0.5, 0.5, 0.65, 0.85, 0.95
 """By when each step is over, as a part of the deadline: what a store that hangs takes, the next one must not lack."""
 
 POLL_SECONDS = 0.005
@@ -113,7 +113,8 @@ class Recall:
             scope = await self._scope(course)
             found = await self._legs.run(question, scope, embedding, course.until(LEGS_PART))
         finally:
-            abandon(embedding)
+            if embedding is not None:
+                embedding.cancel()
         course.parts_ms |= found.parts_ms
         started = time.perf_counter()
         fused = found.fused()

@@ -1,8 +1,7 @@
 """recall.requests.v1 → recall, its legs → recall.replies.<tenant>
 
-The ways of finding, each within its own time. A leg that is down or late contributes nothing, and says which it was
-and why. The graph is asked beside the others. Meaning and words are searched in one round trip, for a request costs
-more than the search; without the vector in time the words go alone.
+The ways of finding, side by side, each within its own time. A leg that is down or late contributes nothing, and
+says which it was and why.
 """
 
 import asyncio
@@ -109,7 +108,7 @@ class Legs:
         """The vector of a question, and how many milliseconds it took.
 
         Raises:
-            TransientError: the embedder is away or late, or was a moment ago; or it has no vector for this text.
+            TransientError: the embedder is away or late, or was a moment ago; or it has no vector for the question.
         """
         started = time.perf_counter()
         if started < self._away_until:
@@ -134,56 +133,43 @@ class Legs:
     ) -> Found:
         """Runs every leg that has something to look for, until ``deadline``, which is the event loop's time.
 
-        ``embedding`` is the question's vector on its way, which ends by itself well before that; None when the
-        question has no text.
+        ``embedding`` is the question's vector on its way; None when the question has no text.
         """
         found = Found(hits={name: [] for name in LEGS})
-        searching: asyncio.Task[dict[str, list[Hit]]] | None = None
-        if embedding is not None:
-            searching = asyncio.create_task(self._search(found, question, scope, embedding))
 
         async def by_meaning() -> list[Scored]:
-            if embedding is None or searching is None:
-                return []
-            await asyncio.shield(embedding)
-            return _scored((await asyncio.shield(searching))["semantic"])
+            return [] if embedding is None else await self._semantic(found, question, scope, embedding)
 
         async def by_words() -> list[Scored]:
-            return [] if searching is None else _scored((await asyncio.shield(searching))["lexical"])
+            weights = query_weights(question.text)
+            if not weights:
+                return []
+            [hits] = await self._vectors.search(scope, [Search("episode", weights, question.hits)])
+            return _scored(hits)
 
         async def by_entities() -> list[Scored]:
             return await self._graph(found, question, scope)
 
-        try:
-            await asyncio.gather(
-                _fail_open(found, "semantic", bool(question.text), deadline, by_meaning),
-                _fail_open(found, "lexical", bool(question.text), deadline, by_words),
-                _fail_open(found, "graph", bool(question.text or question.entities), deadline, by_entities),
-            )
-        finally:
-            abandon(searching)
+        await asyncio.gather(
+            _fail_open(found, "semantic", bool(question.text), deadline, by_meaning),
+            _fail_open(found, "lexical", bool(question.text), deadline, by_words),
+            _fail_open(found, "graph", bool(question.text or question.entities), deadline, by_entities),
+        )
         found.legs = {name: found.legs[name] for name in LEGS}
         return found
 
-    async def _search(
+    async def _semantic(
         self, found: Found, question: Question, scope: Scope, embedding: "asyncio.Task[tuple[Vector, float]]"
-    ) -> dict[str, list[Hit]]:
-        """Hits by leg, and the rules that are like the question."""
-        await asyncio.wait({embedding})
-        wanted: dict[str, Search] = {}
-        if weights := query_weights(question.text):
-            wanted["lexical"] = Search("episode", weights, question.hits)
-        if embedding.exception() is None:
-            vector, found.parts_ms["embedding"] = embedding.result()
-            wanted["semantic"] = Search("episode", vector, question.hits)
-            if question.rules:
-                wanted["rules"] = Search("rule", vector, RULES_MAX)
+    ) -> list[Scored]:
+        vector, found.parts_ms["embedding"] = await embedding
         started = time.perf_counter()
-        came = await self._vectors.search(scope, list(wanted.values())) if wanted else []
-        found.parts_ms["semantic"] = found.parts_ms["lexical"] = _ms_since(started)
-        hits = {"semantic": [], "lexical": [], "rules": [], **dict(zip(wanted, came, strict=True))}
-        found.rules = [hit.version_id for hit in hits["rules"] if hit.score >= self._similarity]
-        return hits
+        searches = [Search("episode", vector, question.hits)]
+        if question.rules:
+            searches.append(Search("rule", vector, RULES_MAX))
+        episodes, *rules = await self._vectors.search(scope, searches)
+        found.parts_ms["semantic"] = _ms_since(started)
+        found.rules = [hit.version_id for hits in rules for hit in hits if hit.score >= self._similarity]
+        return _scored(episodes)
 
     async def _graph(self, found: Found, question: Question, scope: Scope) -> list[Scored]:
         asked = [folded(name) for name in question.entities]
@@ -231,13 +217,6 @@ async def _fail_open(
     found.hits[name] = hits
     found.legs[name] = Leg(**fared, hits=len(hits), took_ms=took_ms)
     found.parts_ms.setdefault(name, took_ms)
-
-
-def abandon(task: "asyncio.Task[Any] | None") -> None:
-    """Ends a task for which nobody waits any more, whatever it came to."""
-    if task is not None:
-        task.cancel()
-        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
 
 def _scored(hits: Sequence[Hit]) -> list[Scored]:

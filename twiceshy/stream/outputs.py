@@ -46,14 +46,14 @@ def client_security(security: KafkaSecurity) -> dict[str, Any]:
 class Outputs:
     """The one producer of a process. Safe for use by several workers of one event loop."""
 
-    def __init__(self, settings: Settings, client_id: str) -> None:
+    def __init__(self, settings: Settings, client_id: str, *, linger_ms: int = 2) -> None:
         self._producer = AIOKafkaProducer(
             bootstrap_servers=settings.kafka,
             client_id=client_id,
             acks="all",
             # Tansu refuses InitProducerId. A repeat that a retry makes is dropped by its event id.
             enable_idempotence=False,
-            linger_ms=2,
+            linger_ms=linger_ms,
             max_request_size=2 * 1024 * 1024,
             request_timeout_ms=30_000,
             **client_security(settings.kafka_security),
