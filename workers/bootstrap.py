@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -41,6 +42,7 @@ READY_LINE = "workers ready"
 ASSIGNMENT_SECONDS_MAX = 60.0
 STOP_SECONDS_MAX = 20.0
 FILL_SECONDS = 2.0
+GC_THRESHOLD = (20_000, 20, 20)
 
 log = structlog.get_logger()
 
@@ -91,6 +93,10 @@ class Process:
 
         app.on_partitions_assigned.connect(on_assigned, weak=False)
         await self._attach(app, stores, outputs, progress, consumer)
+        # What is here now stays: the collector need not look at it again with each few thousand new objects.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*GC_THRESHOLD)
         await app.start()
         try:
             await self._until_assigned(assigned)
