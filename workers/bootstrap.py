@@ -23,7 +23,7 @@ from twiceshy.stores.notes import Decisions, Exits, Note, Progress
 from twiceshy.stores.quarantine import Quarantine
 from twiceshy.stream.admin import end_offsets, reader, topic_faults
 from twiceshy.stream.app import make_app
-from twiceshy.stream.delivery import EXIT_CODE_BUG, Delivery, Stage, Waiting
+from twiceshy.stream.delivery import EXIT_CODE_BUG, Delivery, Stage
 from twiceshy.stream.outputs import Outputs
 from twiceshy.stream.restore import put_back
 from twiceshy.stream.topics import TOPICS, Topic
@@ -57,7 +57,6 @@ class Process:
         self._stopping = asyncio.Event()
         self._stops: list[Callable[[], None]] = []
         self._running: list[asyncio.Future[None]] = []
-        self.waiting = Waiting()
 
     def stop(self) -> None:
         self._stopping.set()
@@ -129,9 +128,7 @@ class Process:
                 self._attach_recall(app, stores, outputs, graphs)
                 continue
             for topic, stage in await self._stages(name, stores, graphs, progress, consumer):
-                delivery = Delivery(
-                    stage, outputs, Exits(stores.redis), lambda event: _consumer(app).finish(event), self.waiting
-                )
+                delivery = Delivery(stage, outputs, Exits(stores.redis), lambda event: _consumer(app).finish(event))
                 self._stops.append(delivery.stop)
                 self._agent(app, topic, stage.name, delivery.run)
 

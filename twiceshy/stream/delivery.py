@@ -16,7 +16,6 @@ import os
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
@@ -90,13 +89,6 @@ class Delivered(Protocol):
     message: Any
 
 
-@dataclass(slots=True)
-class Waiting:
-    """What the process waits for, shown by readiness: a sentence, and since when (monotonic seconds)."""
-
-    reasons: dict[str, tuple[str, float]] = field(default_factory=dict)
-
-
 def to_record(event: Delivered) -> Record:
     message = event.message
     return Record(
@@ -120,14 +112,13 @@ class Delivery(Generic[T]):
         sender: Sender,
         attempts: Attempts,
         finish: Callable[[Any], None],
-        waiting: Waiting | None = None,
         exit_process: Callable[[int], None] = os._exit,
     ) -> None:
         self._stage = stage
         self._sender = sender
         self._attempts = attempts
         self._finish = finish
-        self._waiting = waiting or Waiting()
+        self._waiting = False
         # An orderly exit would run the ``finally`` blocks in which Faust acknowledges events.
         self._exit_process = exit_process
         self._queue: asyncio.Queue[Any] = asyncio.Queue(BATCH_ENTRIES_MAX)
@@ -277,12 +268,13 @@ class Delivery(Generic[T]):
             except FencedError:
                 self._log.info("fenced")
             except TransientError as error:
-                if self._stage.name not in self._waiting.reasons:
+                if not self._waiting:
                     self._log.warning("waiting", reason=str(error))
-                    self._waiting.reasons[self._stage.name] = (str(error), time.monotonic())
+                    self._waiting = True
             else:
-                if self._waiting.reasons.pop(self._stage.name, None):
+                if self._waiting:
                     self._log.info("going_on")
+                    self._waiting = False
                 return result
             if self._stopping.is_set():
                 # What is waited for may never come. Nothing was acknowledged, so the entries come again.

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.unit.stream.deliveries import (
     LETTERS,
@@ -55,15 +56,15 @@ async def test_what_passes_is_tried_again_in_place(call: str, error: Exception) 
 
 async def test_process_says_what_it_waits_for_until_it_goes_on() -> None:
     around = Surroundings(faults={("handle", b"a"): [AWAY] * 1_000_000})
-    waiting = delivery.Waiting()
-    running = delivery.Delivery(around, around, around, lambda _: None, waiting)
-    task = asyncio.create_task(running.run(stream(events(b"a"))))
-    while not waiting.reasons:
-        await asyncio.sleep(0)
-    assert [reason for reason, _ in waiting.reasons.values()] == ["The store is away."]
-    around.faults.clear()
-    await task
-    assert waiting.reasons == {}
+    with capture_logs() as said:
+        running = delivery.Delivery(around, around, around, lambda _: None)
+        task = asyncio.create_task(running.run(stream(events(b"a"))))
+        while not any(line["event"] == "waiting" for line in said):
+            await asyncio.sleep(0)
+        around.faults.clear()
+        await task
+    told = [(line["event"], line.get("reason")) for line in said if line["event"] in ("waiting", "going_on")]
+    assert told == [("waiting", "The store is away."), ("going_on", None)]
 
 
 async def test_entry_that_cannot_be_decoded_is_dead_lettered_where_it_stands_among_the_outputs() -> None:
