@@ -1,9 +1,10 @@
 """Fixtures that several kinds of tests share."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
+import structlog
 from hypothesis import settings
 
 from twiceshy.local.stack import Stack
@@ -18,3 +19,10 @@ async def stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack
     """One embedded stack for the whole session. Tests keep apart by using incidents, or tenants, of their own."""
     async with Stack(tmp_path_factory.mktemp("stack"), current=False) as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_configured_by_nobody() -> Iterator[None]:
+    """Commands that a test runs in this process send the logs to a stream that is closed when the test ends."""
+    yield
+    structlog.reset_defaults()
