@@ -8,9 +8,8 @@ import json
 import sys
 from pathlib import Path
 
+from twiceshy.contracts import SCHEMAS_FOLDER
 from twiceshy.events.catalogue import EVENT_TYPES
-
-FOLDER = Path(__file__).resolve().parents[2] / "schemas"
 
 
 def generated() -> dict[str, str]:
@@ -27,14 +26,14 @@ def generated() -> dict[str, str]:
     }
 
 
-def drift(folder: Path = FOLDER) -> list[str]:
+def drift(folder: Path = SCHEMAS_FOLDER) -> list[str]:
     """Names of the files in ``folder`` that are missing, stale, or belong to no model."""
     expected = generated()
     actual = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.json")}
     return sorted(name for name in expected.keys() | actual.keys() if expected.get(name) != actual.get(name))
 
 
-def write(folder: Path = FOLDER) -> None:
+def write(folder: Path = SCHEMAS_FOLDER) -> None:
     for path in folder.glob("*.json"):
         path.unlink()
     for name, text in generated().items():

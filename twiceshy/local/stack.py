@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -213,14 +213,3 @@ def _forget_current(pid: int) -> None:
     with contextlib.suppress(FileNotFoundError):
         if orjson.loads(file.read_bytes())["pid"] == pid:
             file.unlink()
-
-
-@contextlib.asynccontextmanager
-async def running(data: Path, *, current: bool = True) -> AsyncIterator[Stack]:
-    """The stack of a data folder, for as long as the context lasts.
-
-    Raises:
-        NotReadyError: a part did not start, with the end of its log.
-    """
-    async with Stack(data, current=current) as stack:
-        yield stack
