@@ -1,7 +1,10 @@
 """Records as guard gets them, good and bad."""
 
+import base64
 import json
 from typing import Any
+
+import orjson
 
 from tests.incidents import incident
 from twiceshy.events.incident import IncidentConcluded
@@ -32,6 +35,23 @@ def record(said: IncidentConcluded | bytes | None, *, ce_time: str | None = None
     told: dict[str, Any] = dict(event_headers(IncidentConcluded, event_id="1", source=SOURCE, time=ce_time))
     kept = {name: text for name, text in {**told, **headers}.items() if text is not None}
     return Record(TOPICS.incidents_concluded.name, 0, 7, b"key", value, kept, NOW)
+
+
+def structured(said: IncidentConcluded | bytes, **changes: Any) -> Record:
+    """The same record in structured mode; a change that is None takes an attribute away. Bytes travel as base64."""
+    attributes = {"specversion": "1.0", "id": "1", "source": SOURCE, "type": "incident.concluded.v1"}
+    data = (
+        {"data": orjson.loads(encode(said))}
+        if isinstance(said, IncidentConcluded)
+        else {"data_base64": base64.b64encode(said).decode()}
+    )
+    members = {name: value for name, value in {**attributes, **data, **changes}.items() if value is not None}
+    return enveloped(orjson.dumps(members))
+
+
+def enveloped(value: bytes | None, content_type: bytes = b"application/cloudevents+json", **headers: bytes) -> Record:
+    """A record that says that its value is an envelope."""
+    return Record(TOPICS.incidents_concluded.name, 0, 7, b"key", value, {"content-type": content_type, **headers}, NOW)
 
 
 def body(tenant: str, **changes: Any) -> bytes:

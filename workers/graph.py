@@ -5,12 +5,12 @@ Writes log entries into the tenant's bi-temporal graph.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
-from twiceshy.core.facts import slot_of
-from twiceshy.core.memory import Claimed, IncidentState, Memory, key_of
+from twiceshy.core.memory import Writes
 from twiceshy.core.recording import current, record
-from twiceshy.core.temporal import FOREVER, Observation, Version
+from twiceshy.core.temporal import FOREVER
 from twiceshy.errors import PoisonError
 from twiceshy.events.chain import EntryLogged, EntryRecorded, LogPosition, Recorded
 from twiceshy.events.outcome import IncidentOutcome
@@ -20,6 +20,9 @@ from twiceshy.stream.chain import NotesProgress, Stopwatch, entry_key, outcome_o
 from twiceshy.stream.codec import decode
 from twiceshy.stream.records import Output, Record
 from twiceshy.stream.topics import TOPICS
+from workers.graph_load import load, load_command
+
+PIECE_ROWS_MAX = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +72,37 @@ class GraphStage:
 
     async def _record(self, tenant: str, entries: Sequence[EntryLogged]) -> tuple[list[Recorded], list[bool]]:
         graph = await self._graphs.prepared(tenant)
-        memory = await load(graph, entries)
+        results: list[Recorded] = []
+        standing: list[bool] = []
+        for commands, run in groupby(entries, key=lambda entry: entry.command is not None):
+            together = list(run)
+            # A command sees the memory otherwise than an incident does, and may take several queries.
+            for part in [[entry] for entry in together] if commands else [together]:
+                made, stands = await self._record_part(graph, part, commands=commands)
+                results += made
+                standing += stands
+        return results, standing
+
+    async def _record_part(
+        self, graph: Graph, entries: Sequence[EntryLogged], *, commands: bool
+    ) -> tuple[list[Recorded], list[bool]]:
+        memory = await (load_command(graph, entries[0]) if commands else load(graph, entries))
         seen = memory.watermark
         results = [record(memory, entry) for entry in entries]
         if memory.watermark != seen:
+            writes = memory.writes
+            if commands:
+                for piece in writes.pieces(PIECE_ROWS_MAX):
+                    rows: dict[str, Any] = {**piece, "forever": FOREVER}
+                    await graph.write_piece(cypher.PIECE, stage=self.name, seen=seen, **rows)
+                writes = Writes(entries=writes.entries)
             await graph.write_fenced(
                 cypher.RECORD,
                 stage=self.name,
                 seen=seen,
                 next_watermark=memory.watermark,
-                **memory.writes.parameters(),
+                forever=FOREVER,
+                **writes.parameters(),
             )
         return results, [current(memory, entry) for entry in entries]
 
@@ -126,66 +150,3 @@ class GraphStage:
 
 def _text(key: bytes | None) -> str:
     return (key or b"").decode("utf-8", "replace")
-
-
-async def load(graph: Graph, entries: Sequence[EntryLogged]) -> Memory:
-    """What of the memory a batch needs. The watermark first: what is read after it can only be newer."""
-    memory = Memory(watermark=(await graph.watermarks()).get("graph", 0))
-    event_ids = list(dict.fromkeys(entry.event_id for entry in entries))
-    for event_id, result in await graph.read(cypher.APPLIED_ENTRIES, event_ids=event_ids):
-        memory.applied[event_id] = Recorded.model_validate_json(result)
-    incidents = list(dict.fromkeys(key_of(entry.incident) for entry in entries if entry.incident))
-    if not incidents:
-        return memory
-    for key, revised_at, event_id, content_hash, episode_id, t_valid in await graph.read(
-        cypher.INCIDENTS, incidents=incidents
-    ):
-        memory.incidents[key] = IncidentState(revised_at, event_id, content_hash, episode_id, t_valid)
-    slots = [row[0] for row in await graph.read(cypher.SLOTS_OF_INCIDENTS, incidents=incidents, forever=FOREVER)]
-    slots += [
-        slot_of(fact, entry.settings.many_valued)
-        for entry in entries
-        if entry.incident
-        for fact in entry.incident.facts
-    ]
-    if slots:
-        await _load_slots(graph, memory, sorted(set(slots)))
-    return memory
-
-
-async def _load_slots(graph: Graph, memory: Memory, slots: list[str]) -> None:
-    for row in await graph.read(cypher.LIVE_OBSERVATIONS, slots=slots, forever=FOREVER):
-        (
-            slot, said, holds, valid_from, valid_to, incident, revised_at, event_id, trust, confidence,
-            t_created, t_retracted, observation_id, subject, predicate, origin,
-        ) = row  # fmt: skip
-        seen = Observation(
-            slot=slot,
-            object=said,
-            holds=holds,
-            valid_from=valid_from,
-            valid_to=valid_to,
-            incident=incident,
-            revised_at=revised_at,
-            event_id=event_id,
-            trust=float(trust),
-            confidence=float(confidence),
-            t_created=t_created,
-            t_retracted=t_retracted,
-        )
-        memory.observations[slot].append(Claimed(seen, observation_id, subject, predicate, origin))
-    for slot, said, t_valid, t_invalid, t_created, t_expired, founder, source in await graph.read(
-        cypher.CURRENT_FACTS, slots=slots, forever=FOREVER
-    ):
-        memory.versions[slot].append(
-            Version(
-                slot=slot,
-                object=said,
-                t_valid=t_valid,
-                t_invalid=t_invalid,
-                t_created=t_created,
-                t_expired=t_expired,
-                founder=founder,
-                event_id=source,
-            )
-        )

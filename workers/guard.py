@@ -25,7 +25,7 @@ from twiceshy.settings import Settings
 from twiceshy.stores.notes import Decided, Decisions, Progress
 from twiceshy.stores.quarantine import Quarantine
 from twiceshy.stream.chain import outcome_output, tenant_output
-from twiceshy.stream.codec import Attributes, attributes, decode
+from twiceshy.stream.codec import Attributes, attributes, binary, claimed, decode
 from twiceshy.stream.outputs import tenant_partition
 from twiceshy.stream.records import Output, Record
 from twiceshy.stream.topics import TOPICS
@@ -79,6 +79,7 @@ class GuardStage:
 
     def decode(self, record: Record) -> Incoming:
         """The incident in a record, checked against all that guard refuses."""
+        record = binary(record)
         about = attributes(record)
         if about.type != "incident.concluded.v1":
             raise PoisonError("unknown_type", f"This topic takes incident.concluded.v1, not {about.type!r}.")
@@ -208,6 +209,7 @@ class GuardStage:
         )
 
     def give_up(self, record: Record, error: PoisonError) -> list[Output]:
+        record = claimed(record)
         tenant = claimed_tenant(record.value)
         identity = event_id(
             tenant or "",

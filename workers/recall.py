@@ -28,11 +28,12 @@ from twiceshy.events.recall import (
     ValueRequested,
 )
 from twiceshy.stream.chain import tenant_output
-from twiceshy.stream.codec import attributes, decode, encode, event_headers, event_model
+from twiceshy.stream.codec import attributes, binary, claimed, decode, encode, event_headers, event_model
 from twiceshy.stream.delivery import to_record
 from twiceshy.stream.outputs import Outputs
 from twiceshy.stream.records import Output, Record
 from twiceshy.stream.topics import TOPICS
+from twiceshy.stream.trace import traced
 from workers.guard import claimed_tenant, wall_clock_ms
 from workers.recall_answer import Recall
 from workers.recall_replies import NoReplyToError, RefusedReplyTopicError, ReplyTo, ReplyTopics
@@ -108,7 +109,7 @@ class RecallServer:
         try:
             reply_to = await self._topics.reply_to(record)
             reply = await self._reply(record, reply_to)
-            await self._outputs.send([_output(record, reply, reply_to)])
+            await self._outputs.send(traced(record, [_output(reply, reply_to)]))
         except RefusedReplyTopicError as refused:
             await self._refuse(record, refused)
         except NoReplyToError as error:
@@ -126,10 +127,11 @@ class RecallServer:
         """
         asked: type[Event] = RecallRequested
         try:
-            asked = _asked(record)
-            request = decode(record, asked)
+            told = binary(record)
+            asked = _asked(told)
+            request = decode(told, asked)
         except PoisonError as error:
-            if claimed_tenant(record.value) not in (None, reply_to.tenant):
+            if claimed_tenant(claimed(record).value) not in (None, reply_to.tenant):
                 raise RefusedReplyTopicError("other_tenant", reply_to.topic, reply_to.tenant) from error
             return REPLIES[asked](status="invalid", detail=error.detail)
         if getattr(request, "tenant", None) != reply_to.tenant:
@@ -175,7 +177,7 @@ class RecallServer:
             TOPICS.audit, audit, tenant=tenant, key=tenant.encode(), event_id=str(uuid.uuid4()), worker=NAME
         )
         try:
-            await self._outputs.send([output])
+            await self._outputs.send(traced(record, [output]))
         except TransientError as error:
             log.warning("audit_lost", **_place(record), reason=str(error))
 
@@ -193,11 +195,9 @@ def _asked(record: Record) -> type[Event]:
     return model
 
 
-def _output(record: Record, reply: Reply, reply_to: ReplyTo) -> Output:
+def _output(reply: Reply, reply_to: ReplyTo) -> Output:
     headers = event_headers(type(reply), event_id=str(uuid.uuid4()), source=f"twiceshy/{NAME}")
     headers += (("kafka_correlationId", reply_to.correlation_id),)
-    if trace := record.headers.get("traceparent"):
-        headers += (("traceparent", trace),)
     return Output(
         topic=reply_to.topic,
         key=reply_to.correlation_id,

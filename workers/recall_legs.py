@@ -12,9 +12,10 @@ from typing import Any
 
 import structlog
 
+from twiceshy.core.aliases import folded_ref
 from twiceshy.core.fusion import Scored, fuse
 from twiceshy.core.lexical import query_weights
-from twiceshy.core.mentions import ASKED_FOR, FOUND_IN_TEXT, Known, folded, named, names_in, scored
+from twiceshy.core.mentions import ASKED_FOR, FOUND_IN_TEXT, Known, named, names_in, scored
 from twiceshy.errors import TransientError, TwiceshyError
 from twiceshy.events.recall import Leg, Why
 from twiceshy.stores import cypher
@@ -172,7 +173,7 @@ class Legs:
         return _scored(episodes)
 
     async def _graph(self, found: Found, question: Question, scope: Scope) -> list[Scored]:
-        asked = [folded(name) for name in question.entities]
+        asked = [folded_ref(name) for name in question.entities]
         in_text = names_in(question.text)
         rows = await self._graphs.of(scope.tenant).read(
             cypher.ENTITIES_NAMED,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from twiceshy.cli import demo, doctor, memory, publish, recall, stack, topics, worker
+from twiceshy.cli import demo, doctor, imports, memory, publish, recall, replay, stack, topics, worker
 
 app = typer.Typer(
     name="twiceshy",
@@ -39,7 +39,9 @@ def _options(
 app.command()(stack.up)
 app.command()(demo.demo)
 app.command()(publish.publish)
+app.command(name="import")(imports.import_)
 app.command()(recall.recall)
+app.command()(replay.replay)
 app.command()(memory.export)
 app.command()(memory.fold)
 app.command()(doctor.doctor)

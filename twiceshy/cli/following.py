@@ -13,6 +13,7 @@ from twiceshy.settings import Settings
 
 UNDER_WAY_MAX = 1_000
 CHUNK_LINES = 100
+IN_MEMORY = ("remembered", "reaffirmed", "corrected", "stale")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Told:
     current: bool
     reason: str | None
     detail: str | None
+    file: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Lost:
     number: int
     event_id: str
     fingerprint: str
+    file: str | None = None
 
 
 @dataclass(slots=True)
@@ -51,6 +54,11 @@ class Report:
     @property
     def lines(self) -> int:
         return len(self.outcomes) + len(self.refused) + len(self.lost) + self.unsent
+
+    @property
+    def all_in_memory(self) -> bool:
+        """True when memory has what every line says: from now on, since before, or as an older revision."""
+        return sum(1 for told in self.outcomes if told.outcome in IN_MEMORY) == self.lines
 
 
 class Following:
@@ -121,7 +129,7 @@ class Following:
 
     def _lose(self) -> None:
         for event_id, lines in self._under_way.items():
-            self._report.lost += [Lost(line.number, event_id, line.incident.fingerprint) for line in lines]
+            self._report.lost += [Lost(line.number, event_id, line.incident.fingerprint, line.file) for line in lines]
         self._under_way.clear()
 
 
@@ -135,4 +143,5 @@ def _told(line: Line, outcome: IncidentOutcome) -> Told:
         current=outcome.current,
         reason=outcome.reason,
         detail=outcome.detail,
+        file=line.file,
     )

@@ -14,6 +14,7 @@ from twiceshy.stream.codec import encode, event_headers
 from twiceshy.stream.outputs import Outputs, tenant_partition
 from twiceshy.stream.records import Output
 from twiceshy.stream.topics import TOPICS
+from twiceshy.stream.trace import told_trace
 
 SOURCE = "twiceshy/publisher"
 
@@ -39,23 +40,36 @@ class IncidentPublisher:
         await self._outputs.stop()
 
     async def publish(
-        self, incident: IncidentConcluded, *, changed_at: datetime | None = None, backfill: bool = False
+        self,
+        incident: IncidentConcluded,
+        *,
+        changed_at: datetime | None = None,
+        backfill: bool = False,
+        traceparent: str | None = None,
     ) -> str:
         """Publishes one incident and returns its event id, once the broker has it on all replicas.
 
         ``changed_at`` is when the incident was last changed where it comes from: of two revisions the later one
         counts, whichever arrives first. Without it, the order of arrival decides. ``backfill`` is for old
-        incidents, which then never delay one of today.
+        incidents, which then never delay one of today. ``traceparent`` is the W3C trace context of the caller, which
+        all that follows from the incident carries; a malformed one is left out.
 
         Raises:
             PoisonError: the incident is longer than an event may be.
             TransientError: the broker did not acknowledge it in time. Publish it again.
         """
-        [published] = await self.publish_many([incident], changed_at=changed_at, backfill=backfill)
+        [published] = await self.publish_many(
+            [incident], changed_at=changed_at, backfill=backfill, traceparent=traceparent
+        )
         return published
 
     async def publish_many(
-        self, incidents: Sequence[IncidentConcluded], *, changed_at: datetime | None = None, backfill: bool = False
+        self,
+        incidents: Sequence[IncidentConcluded],
+        *,
+        changed_at: datetime | None = None,
+        backfill: bool = False,
+        traceparent: str | None = None,
     ) -> list[str]:
         """Publishes incidents in order, and returns their event ids once the broker has them all; else as `publish`."""
         topic = TOPICS.incidents_backfill if backfill else TOPICS.incidents_concluded
@@ -72,6 +86,7 @@ class IncidentPublisher:
             headers = event_headers(
                 IncidentConcluded, event_id=ce_id, source=SOURCE, time=changed_at.isoformat() if changed_at else None
             )
+            headers += told_trace(traceparent)
             key = f"{incident.tenant}/{key_of(incident)}".encode()
             outputs.append(Output(topic.name, key, body, headers, tenant_partition(incident.tenant, topic)))
             published.append(event_id(incident.tenant, SOURCE, ce_id, body))

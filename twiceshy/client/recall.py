@@ -18,7 +18,9 @@ from twiceshy.events.recall import RecallReplied, RecallRequested
 from twiceshy.settings import Settings
 from twiceshy.stream.codec import encode, event_headers
 from twiceshy.stream.outputs import client_security
+from twiceshy.stream.records import Headers
 from twiceshy.stream.topics import TOPICS
+from twiceshy.stream.trace import told_trace
 
 SOURCE = "twiceshy/client"
 START_SECONDS_MAX = 10.0
@@ -68,14 +70,23 @@ class RecallClient:
         return sum(mailbox.dropped for mailbox in self._mailboxes.values())
 
     async def recall(
-        self, *, tenant: str, query: str = "", entities: Sequence[str] = (), deadline_ms: int = 500, **options: Any
+        self,
+        *,
+        tenant: str,
+        query: str = "",
+        entities: Sequence[str] = (),
+        deadline_ms: int = 500,
+        traceparent: str | None = None,
+        **options: Any,
     ) -> RecallReplied:
         """What memory has that is like ``query`` or about ``entities``. ``options`` are those of `RecallRequested`."""
         asked = {"tenant": tenant, "query": query, "entities": entities, "deadline_ms": deadline_ms, **options}
-        return await self.ask(RecallRequested.model_validate(asked))
+        return await self.ask(RecallRequested.model_validate(asked), traceparent=traceparent)
 
-    async def ask(self, request: RecallRequested) -> RecallReplied:
+    async def ask(self, request: RecallRequested, *, traceparent: str | None = None) -> RecallReplied:
         """The reply to a request. One that says ``invalid`` or ``expired`` is a reply as well.
+
+        ``traceparent`` is the W3C trace context of the caller, which the reply carries; a malformed one is left out.
 
         Raises:
             RecallTimeoutError: no reply came within the deadline and a second more.
@@ -88,7 +99,7 @@ class RecallClient:
         seconds = request.deadline_ms / 1_000 + GRACE_SECONDS
         try:
             async with asyncio.timeout(seconds):
-                await self._send(request, mailbox, correlation_id)
+                await self._send(request, mailbox, correlation_id, told_trace(traceparent))
                 return await reply
         except TimeoutError:
             raise RecallTimeoutError(
@@ -98,12 +109,13 @@ class RecallClient:
         finally:
             mailbox.forget(correlation_id)
 
-    async def _send(self, request: RecallRequested, mailbox: "_Mailbox", correlation_id: bytes) -> None:
+    async def _send(self, request: RecallRequested, mailbox: "_Mailbox", correlation_id: bytes, trace: Headers) -> None:
         headers = event_headers(RecallRequested, event_id=str(uuid.UUID(bytes=correlation_id)), source=SOURCE)
         headers += (
             ("kafka_replyTopic", mailbox.topic.encode()),
             ("kafka_replyPartition", struct.pack(">i", mailbox.partition)),
             ("kafka_correlationId", correlation_id),
+            *trace,
         )
         try:
             sending = await self._producer.send(TOPICS.recall_requests.name, encode(request), headers=list(headers))

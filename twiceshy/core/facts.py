@@ -1,64 +1,121 @@
-"""What an incident's facts do to their slots: observations, and the versions that they make and expire."""
+"""What was said about a slot: observations, and the versions that they make and expire."""
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable
 
+from twiceshy.core.aliases import NO_NAMES, Names, folded_ref, place
 from twiceshy.core.ids import derive, version_id
-from twiceshy.core.memory import ENTITY_KEY, Claimed, Memory, Row, key_of, provenance, stamps, write_entity
+from twiceshy.core.memory import Claimed, Memory, Row, key_of, provenance, stamps, write_entity
 from twiceshy.core.temporal import FOREVER, Observation, Segment, Version, applied, believed, diff
+from twiceshy.core.things import ENTITY_KEY
 from twiceshy.events.chain import EntryLogged, FactVersionRef
 from twiceshy.events.common import milliseconds
-from twiceshy.events.incident import FactClaim, IncidentConcluded
+from twiceshy.events.incident import IncidentConcluded
+
+FACT = "fact|"
 
 
-def slot_of(claim: FactClaim, many_valued: tuple[str, ...]) -> str:
-    """A fact's identity within a tenant; a many-valued predicate has its object in it too."""
-    parts = (claim.subject, claim.predicate) + ((claim.object,) if claim.predicate in many_valued else ())
-    return "fact|" + "|".join(part.replace("\\", "\\\\").replace("|", "\\|") for part in parts)
+def fact_slot(names: Names, subject: str, predicate: str, said: str, *, many: bool) -> str:
+    """A fact's identity within a tenant, by the names of the moment; a many-valued one has its object in it too."""
+    parts = (names.resolved(subject), predicate, *((names.resolved(said),) if many else ()))
+    return FACT + "|".join(part.replace("\\", "\\\\").replace("|", "\\|") for part in parts)
 
 
-def claims_of(entry: EntryLogged, incident: IncidentConcluded, at: int) -> list[Claimed]:
-    key = key_of(incident)
+def claimed(row: Row, names: Names) -> Claimed:
+    """An observation's row in the store, seen by the names of the moment."""
+    slot, said = row["slot"], row["object"]
+    if names and slot.startswith(FACT):
+        slot = fact_slot(names, row["subject"], row["predicate"], said, many=row["many"])
+        said = names.resolved(said)
+    return Claimed(
+        Observation(
+            slot=slot,
+            object=said,
+            holds=row["holds"],
+            valid_from=row["valid_from"],
+            valid_to=row["valid_to"],
+            incident=row["incident"],
+            revised_at=row["revised_at"],
+            event_id=row["event_id"],
+            trust=float(row["trust"]),
+            confidence=float(row["confidence"]),
+            t_created=row["t_created"],
+            t_retracted=row["t_retracted"],
+        ),
+        row,
+    )
+
+
+def observation_row(entry: EntryLogged, number: int, at: int, **told: object) -> Row:
+    """An observation that the entry makes, as the store has it. ``told`` is what it says, and where it belongs."""
+    return {
+        "observation_id": derive("observation", entry.tenant, entry.event_id, str(number)),
+        "revised_at": entry.revised_at,
+        "event_id": entry.event_id,
+        "t_created": at,
+        "t_retracted": FOREVER,
+        "said_at": at,
+        **told,
+    }
+
+
+def fact_rows(entry: EntryLogged, incident: IncidentConcluded, at: int) -> list[Row]:
+    """What an incident's revision says in its facts."""
     return [
-        Claimed(
-            seen=Observation(
-                slot=slot_of(fact, entry.settings.many_valued),
-                object=fact.object,
-                holds=fact.holds,
-                valid_from=milliseconds(fact.valid_from),
-                valid_to=FOREVER if fact.valid_to is None else min(milliseconds(fact.valid_to), FOREVER),
-                incident=key,
-                revised_at=entry.revised_at,
-                event_id=entry.event_id,
-                trust=entry.settings.origin_trust,
-                confidence=fact.confidence,
-                t_created=at,
-            ),
-            observation_id=derive("observation", entry.tenant, entry.event_id, str(index)),
+        observation_row(
+            entry,
+            number,
+            at,
+            slot=fact_slot(NO_NAMES, fact.subject, fact.predicate, fact.object, many=many),
+            place=place(folded_ref(fact.subject), fact.predicate),
             subject=fact.subject,
+            subject_ref=folded_ref(fact.subject),
             predicate=fact.predicate,
+            object=fact.object,
+            object_ref=folded_ref(fact.object),
+            many=many,
+            holds=fact.holds,
+            valid_from=milliseconds(fact.valid_from),
+            valid_to=FOREVER if fact.valid_to is None else min(milliseconds(fact.valid_to), FOREVER),
+            incident=key_of(incident),
             origin=incident.origin.name,
+            trust=entry.settings.origin_trust,
+            confidence=fact.confidence,
+            **provenance(entry.event_id, confidence=fact.confidence),
         )
-        for index, fact in enumerate(incident.facts)
+        for number, fact in enumerate(incident.facts)
+        for many in (fact.predicate in entry.settings.many_valued,)
     ]
 
 
-def revise_facts(
-    memory: Memory, entry: EntryLogged, incident: str, claims: list[Claimed], at: int
+def take_back(memory: Memory, incident: str, at: int, gone: Collection[str] | None = None) -> dict[str, None]:
+    """Retracts what an incident says (all of it, or the observations ``gone``); the slots in which it did."""
+    touched: dict[str, None] = {}
+    for observation_id in list(memory.said_by[incident]):
+        if gone is None or observation_id in gone:
+            touched[memory.forget(incident, observation_id)] = None
+            memory.writes.retracted.append({"observation_id": observation_id, "at": at})
+    return touched
+
+
+def observe(memory: Memory, rows: Iterable[Row]) -> dict[str, None]:
+    """Adds what the rows say; the slots in which they do."""
+    touched: dict[str, None] = {}
+    for row in rows:
+        one = claimed(row, memory.names)
+        touched[one.seen.slot] = None
+        memory.observe(one)
+        memory.writes.observations.append(row)
+    return touched
+
+
+def rewrite_slots(
+    memory: Memory, entry: EntryLogged, slots: Iterable[str], at: int
 ) -> tuple[tuple[FactVersionRef, ...], tuple[FactVersionRef, ...]]:
-    """Takes back what earlier revisions of the incident said, adds what this one says, and writes the difference."""
-    touched = dict.fromkeys(claim.seen.slot for claim in claims)
-    for slot, claimed in memory.observations.items():
-        taken_back = [claim for claim in claimed if claim.seen.incident == incident]
-        if taken_back:
-            touched.setdefault(slot)
-            memory.writes.retracted += [{"observation_id": c.observation_id, "at": at} for c in taken_back]
-            memory.observations[slot] = [claim for claim in claimed if claim.seen.incident != incident]
-    for claim in claims:
-        memory.observations[claim.seen.slot].append(claim)
-        memory.writes.observations.append(observation_row(claim, t_retracted=FOREVER))
+    """Makes the versions of slots what is believed of them now: those made, and those expired."""
     made: list[FactVersionRef] = []
     expired: list[FactVersionRef] = []
-    for slot in sorted(touched):
+    for slot in sorted(slot for slot in slots if slot.startswith(FACT)):
         made_here, expired_here = _rewrite_slot(memory, entry, slot, at)
         made += made_here
         expired += expired_here
@@ -68,8 +125,8 @@ def revise_facts(
 def _rewrite_slot(
     memory: Memory, entry: EntryLogged, slot: str, at: int
 ) -> tuple[list[FactVersionRef], list[FactVersionRef]]:
-    live = memory.observations[slot]
-    segments = believed(claim.seen for claim in live)
+    live = memory.observations[slot].values()
+    segments = believed(one.seen for one in live)
     change = diff(memory.versions[slot], segments)
 
     def of_version(version: Version) -> str:
@@ -85,8 +142,10 @@ def _rewrite_slot(
         predecessors[of_segment(segment)].append(of_version(version))
     for version in change.expired:
         _expire_fact(memory, of_version(version), entry.event_id, at, successors[of_version(version)])
+    founding = _by_event(live) if change.inserted else {}
     for segment in change.inserted:
-        _write_fact(memory, entry, _founding(live, segment), segment, at, predecessors[of_segment(segment)])
+        founder = _founding(founding[segment.event_id], segment)
+        _write_fact(memory, entry, founder, segment, at, predecessors[of_segment(segment)])
     after = applied(memory.versions[slot], change, slot=slot, at=at)
     memory.versions[slot] = [version for version in after if version.t_expired == FOREVER]
     return (
@@ -101,34 +160,42 @@ def _expire_fact(memory: Memory, fact_id: str, by: str, at: int, successors: lis
         memory.writes.expired_facts.append({"version_id": fact_id, "at": at, "by": by, "superseded_by": successors})
 
 
-def _founding(live: list[Claimed], segment: Segment) -> Claimed:
-    """The observation that wins at the segment's start."""
+def _by_event(live: Iterable[Claimed]) -> dict[str, list[Claimed]]:
+    by_event: dict[str, list[Claimed]] = defaultdict(list)
+    for one in live:
+        by_event[one.seen.event_id].append(one)
+    return by_event
+
+
+def _founding(of_event: Iterable[Claimed], segment: Segment) -> Claimed:
+    """The observation that wins at the segment's start, of those of its event."""
     return max(
         (
-            claim
-            for claim in live
-            if claim.seen.holds
-            and claim.seen.event_id == segment.event_id
-            and claim.seen.object == segment.object
-            and claim.seen.valid_from <= segment.start < claim.seen.valid_to
+            one
+            for one in of_event
+            if one.seen.holds
+            and one.seen.object == segment.object
+            and one.seen.valid_from <= segment.start < one.seen.valid_to
         ),
-        key=lambda claim: (claim.seen.valid_from, -claim.seen.valid_to),
+        key=lambda one: (one.seen.valid_from, -one.seen.valid_to),
     )
 
 
 def _write_fact(
-    memory: Memory, entry: EntryLogged, founding: Claimed, segment: Segment, at: int, supersedes: list[str]
+    memory: Memory, entry: EntryLogged, founder: Claimed, segment: Segment, at: int, supersedes: list[str]
 ) -> None:
-    fact_id = version_id(entry.tenant, founding.seen.slot, segment.start, at)
+    fact_id = version_id(entry.tenant, founder.seen.slot, segment.start, at)
+    subject, predicate = memory.names.resolved(founder.said["subject"]), founder.said["predicate"]
     stamped = stamps(segment.start, segment.end, at)
-    source = provenance(segment.event_id, confidence=founding.seen.confidence)
+    source = provenance(segment.event_id, confidence=founder.seen.confidence)
     row: Row = {
         "version_id": fact_id,
-        "slot": founding.seen.slot,
-        "subject": founding.subject,
-        "predicate": founding.predicate,
+        "slot": founder.seen.slot,
+        "place": place(folded_ref(subject), predicate),
+        "subject": subject,
+        "predicate": predicate,
         "object": segment.object,
-        "origin": founding.origin,
+        "origin": founder.said["origin"],
         "founder": segment.founder,
         "supersedes": supersedes,
         **stamped,
@@ -136,8 +203,8 @@ def _write_fact(
     }
     memory.writes.facts.append(row)
     memory.writes.made[fact_id] = [row]
-    write_entity(memory, entry, founding.subject, at)
-    _write_edge(memory.writes.subjects, memory, fact_id, founding.subject, {**stamped, **source})
+    write_entity(memory, entry, subject, at)
+    _write_edge(memory.writes.subjects, memory, fact_id, subject, {**stamped, **source})
     if ENTITY_KEY.match(segment.object):
         write_entity(memory, entry, segment.object, at)
         _write_edge(memory.writes.objects, memory, fact_id, segment.object, {**stamped, **source})
@@ -147,26 +214,3 @@ def _write_edge(edges: list[Row], memory: Memory, fact_id: str, to: str, propert
     edge = {"version_id": fact_id, **properties}
     memory.writes.made[fact_id].append(edge)
     edges.append({"from": fact_id, "to": to, "stamps": edge})
-
-
-def observation_row(claim: Claimed, t_retracted: int) -> Row:
-    seen = claim.seen
-    return {
-        "observation_id": claim.observation_id,
-        "slot": seen.slot,
-        "subject": claim.subject,
-        "predicate": claim.predicate,
-        "object": seen.object,
-        "holds": seen.holds,
-        "valid_from": seen.valid_from,
-        "valid_to": seen.valid_to,
-        "incident": seen.incident,
-        "origin": claim.origin,
-        "revised_at": seen.revised_at,
-        "event_id": seen.event_id,
-        "trust": seen.trust,
-        "confidence": seen.confidence,
-        "t_created": seen.t_created,
-        "t_retracted": t_retracted,
-        **provenance(seen.event_id, confidence=seen.confidence),
-    }

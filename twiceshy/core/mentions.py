@@ -4,9 +4,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from twiceshy.core.aliases import folded, folded_ref
 from twiceshy.core.fusion import Scored
 from twiceshy.core.lexical import STOPWORDS
-from twiceshy.core.memory import ENTITY_KEY
+from twiceshy.core.things import ENTITY_KEY
 
 NAME_WORDS_MAX = 3
 QUERY_WORDS_MAX = 64
@@ -27,14 +28,9 @@ class Known:
     episodes: tuple[str, ...]
 
 
-def folded(name: str) -> str:
-    """An entity's name as it is looked up: without its type, in lower case."""
-    return (name.partition(":")[2] if ENTITY_KEY.match(name) else name).strip().casefold()
-
-
 def names_in(text: str) -> list[str]:
     """Every run of up to three words of the beginning of a text, folded, without the punctuation around them."""
-    words = [word.strip(_TRIMMED).casefold() for word in text.split()[:QUERY_WORDS_MAX]]
+    words = [folded(word.strip(_TRIMMED)) for word in text.split()[:QUERY_WORDS_MAX]]
     runs = (
         " ".join(words[start : start + length])
         for length in range(1, NAME_WORDS_MAX + 1)
@@ -45,7 +41,7 @@ def names_in(text: str) -> list[str]:
 
 def named(entity: str, known: Known) -> bool:
     """Whether an entity of a request is this one: the same type and name, or the name alone."""
-    return folded(entity) == known.folded and (not ENTITY_KEY.match(entity) or _type(entity) == _type(known.key))
+    return folded_ref(entity) == known.folded and (not ENTITY_KEY.match(entity) or _type(entity) == _type(known.key))
 
 
 def _type(key: str) -> str:

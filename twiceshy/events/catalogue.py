@@ -11,12 +11,15 @@ from twiceshy.events.commands import (
     SupersedeRequested,
     SwitchRequested,
     UnaliasRequested,
+    UnblockRequested,
 )
 from twiceshy.events.common import Event
 from twiceshy.events.incident import IncidentConcluded
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.events.quarantine import AuditRecorded, IncidentQuarantined, QuarantineDecided
 from twiceshy.events.recall import (
+    AliasesReplied,
+    AliasesRequested,
     EntitiesReplied,
     EntitiesRequested,
     HistoryReplied,
@@ -50,10 +53,13 @@ EVENT_TYPES: dict[str, type[Event]] = {
     "entities.replied.v1": EntitiesReplied,
     "items.requested.v1": ItemsRequested,
     "items.replied.v1": ItemsReplied,
+    "aliases.requested.v1": AliasesRequested,
+    "aliases.replied.v1": AliasesReplied,
     "alias.requested.v1": AliasRequested,
     "unalias.requested.v1": UnaliasRequested,
     "supersede.requested.v1": SupersedeRequested,
     "origin-invalidation.requested.v1": OriginInvalidationRequested,
+    "unblock.requested.v1": UnblockRequested,
     "compaction.requested.v1": CompactionRequested,
     "mistake-resolution.requested.v1": MistakeResolutionRequested,
     "mode-change.requested.v1": ModeChangeRequested,

@@ -4,6 +4,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from twiceshy.events.commands import (
+    AliasRequested,
+    CompactionRequested,
+    MistakeResolutionRequested,
+    OriginInvalidationRequested,
+    SupersedeRequested,
+    SwitchRequested,
+    UnaliasRequested,
+    UnblockRequested,
+)
 from twiceshy.events.common import Event, Id, Milliseconds, Name, Slug, Tenant, Text, Unit, WorldMilliseconds
 from twiceshy.events.incident import IncidentConcluded, MistakeCategory
 
@@ -27,6 +37,42 @@ class StampedSettings(Event):
     rule_incidents_min: Annotated[int, Field(ge=1)] = 3
 
 
+class Alias(AliasRequested):
+    kind: Literal["alias"]
+
+
+class Unalias(UnaliasRequested):
+    kind: Literal["unalias"]
+
+
+class Supersede(SupersedeRequested):
+    kind: Literal["supersede"]
+
+
+class OriginInvalidation(OriginInvalidationRequested):
+    kind: Literal["origin-invalidation"]
+
+
+class Unblock(UnblockRequested):
+    kind: Literal["unblock"]
+
+
+class Compaction(CompactionRequested):
+    kind: Literal["compaction"]
+
+
+class MistakeResolution(MistakeResolutionRequested):
+    kind: Literal["mistake-resolution"]
+
+
+class Switch(SwitchRequested):
+    kind: Literal["switch"]
+
+
+LoggedCommand = Alias | Unalias | Supersede | OriginInvalidation | Unblock | Compaction | MistakeResolution | Switch
+"""A command as an entry of the log, told apart by its kind, which is the entry's kind as well."""
+
+
 class EntryLogged(Event):
     """memory.log.v1: one thing that changes the memory, in the tenant's one order."""
 
@@ -43,6 +89,7 @@ class EntryLogged(Event):
     content_hash: str
     backfill: bool = False
     incident: IncidentConcluded | None = None
+    command: Annotated[LoggedCommand | None, Field(discriminator="kind")] = None
 
 
 class LogPosition(Event):
@@ -58,19 +105,42 @@ class FactVersionRef(Event):
     slot: str
 
 
+class EpisodeReversion(Event):
+    """The version of an incident's episode that took the place of another with the same content."""
+
+    incident: Annotated[str, Field(description="the incident's key, origin/fingerprint")]
+    made: Id
+    expired: Id
+    t_valid: WorldMilliseconds
+    t_invalid: WorldMilliseconds | None = None
+
+
 class Recorded(Event):
     """What graph made of an entry. Stored beside the entry, so that a redelivery passes on the same."""
 
     t_created: Milliseconds
     change: Annotated[
-        Literal["remembered", "reaffirmed", "corrected", "stale", "passed"],
-        Field(description="passed: an entry of a kind that graph has nothing to do with"),
+        Literal["remembered", "reaffirmed", "corrected", "stale", "applied", "rejected", "passed"],
+        Field(
+            description="applied, rejected: a command, or an incident of a blocked origin; "
+            "passed: an entry of a kind that graph has nothing to do with"
+        ),
     ]
     episode_id: Annotated[Id | None, Field(description="the version made, or the one reaffirmed")] = None
     t_valid: WorldMilliseconds | None = None
+    t_invalid: Annotated[WorldMilliseconds | None, Field(description="the incident is superseded from then on")] = None
     expired: Annotated[tuple[Id, ...], Field(description="episode versions that are no longer believed")] = ()
     facts_made: tuple[FactVersionRef, ...] = ()
     facts_expired: tuple[FactVersionRef, ...] = ()
+    reversions: Annotated[
+        tuple[EpisodeReversion, ...], Field(description="episodes of other incidents that now hold for another time")
+    ] = ()
+    wide: Annotated[
+        bool, Field(description="too much to list: the later stages find it in the graph by its t_created")
+    ] = False
+    counts: Annotated[dict[Slug, int], Field(description="what a command did, in numbers")] = {}
+    reason: Annotated[Slug | None, Field(description="a code, for what was rejected")] = None
+    detail: Text | None = None
 
 
 class ReflectedLesson(Event):
@@ -95,6 +165,7 @@ class Reflected(Event):
     lesson: ReflectedLesson | None = None
     playbook: ReflectedPlaybook | None = None
     mistakes: tuple[ReflectedMistake, ...] = ()
+    resolved: Annotated[tuple[Id, ...], Field(description="mistake versions that a command closed")] = ()
 
 
 class StandingRule(Event):

@@ -15,6 +15,8 @@ class Command(Event):
 
 
 class AliasRequested(Command):
+    """``alias`` is another name of ``canonical``: a name, or a type and a name (``service:payments``)."""
+
     canonical: Name
     alias: Name
 
@@ -31,12 +33,22 @@ class SupersedeRequested(Command):
 
 
 class OriginInvalidationRequested(Command):
+    """Takes away what an origin has said before this, or what memory learned of it from ``since`` on."""
+
     origin: Name
     since: Instant | None = None
     block: bool = False
 
 
+class UnblockRequested(Command):
+    """Lets an origin speak again that an invalidation with ``block`` turned away."""
+
+    origin: Name
+
+
 class CompactionRequested(Command):
+    """Drops versions that memory had stopped believing by ``before``; what was known then cannot be asked any more."""
+
     before: Instant
 
 

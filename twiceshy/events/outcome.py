@@ -18,7 +18,15 @@ class IncidentOutcome(Event):
     origin: Name | None = None
     fingerprint: Name | None = None
     outcome: Literal[
-        "remembered", "reaffirmed", "corrected", "stale", "passed", "quarantined", "rejected", "dead_lettered"
+        "remembered",
+        "reaffirmed",
+        "corrected",
+        "stale",
+        "applied",
+        "passed",
+        "quarantined",
+        "rejected",
+        "dead_lettered",
     ]
     current: bool = False
     known_at: Instant | None = None
@@ -26,4 +34,5 @@ class IncidentOutcome(Event):
     reason: Annotated[Slug | None, Field(description="a code, for what was not remembered")] = None
     detail: Text | None = None
     skipped: tuple[Slug, ...] = ()
+    counts: Annotated[dict[Slug, int], Field(description="what a command did, in numbers")] = {}
     took_ms: dict[Slug, float] = {}

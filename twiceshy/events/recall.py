@@ -9,7 +9,8 @@ from twiceshy.events.incident import CauseCategory, CodeRef, EntityMention, Mist
 
 LegStatus = Literal["ok", "timeout", "error", "skipped"]
 Kind = Literal["episode", "lesson", "playbook", "rule", "mistake", "fact"]
-Include = Literal["episodes", "lessons", "playbooks", "rules", "mistakes", "facts"]
+Include = Literal["episodes", "lessons", "playbooks", "rules", "mistakes", "facts", "superseded"]
+Withheld = Literal["origin_purge"]
 INCLUDE_ALL: tuple[Include, ...] = ("episodes", "lessons", "playbooks", "rules", "mistakes", "facts")
 
 
@@ -54,6 +55,30 @@ class Item(Event):
     contested: bool = False
 
 
+class SupersededBy(Event):
+    """An incident that says that it takes the place of another one from ``since`` on.
+
+    ``contested``: its origin is trusted less, so that this is a claim and changes nothing.
+    """
+
+    origin: Name
+    fingerprint: Name
+    since: Instant
+    contested: bool = False
+
+
+class Claim(Event):
+    """What an observation says against a fact: another object, or (``holds`` false) that nothing holds."""
+
+    id: Id
+    object: Name
+    holds: bool
+    origin: Name
+    trust: Unit
+    valid_from: Instant
+    valid_to: Instant | None
+
+
 class Why(Event):
     """The rank (from 0) that each leg gave the episode, and what it matched on."""
 
@@ -81,6 +106,7 @@ class Episode(Item):
     entities: tuple[EntityMention, ...] = ()
     code_refs: tuple[CodeRef, ...] = ()
     links: tuple[str, ...] = ()
+    superseded_by: tuple[SupersededBy, ...] = ()
 
 
 class Lesson(Item):
@@ -111,6 +137,9 @@ class Fact(Item):
     subject: Name
     predicate: Slug
     object: Name
+    contested_by: Annotated[
+        tuple[Claim, ...], Field(description="claims of higher trust that this one displaced, within its time")
+    ] = ()
 
 
 class Reply(Event):
@@ -121,6 +150,9 @@ class Reply(Event):
     partial: bool = False
     known_at: Instant | None = None
     generation: Slug | None = None
+    withheld: Annotated[
+        tuple[Withheld, ...], Field(description="why some of what was found is not shown: its origin was invalidated")
+    ] = ()
     took_ms: float = 0.0
 
 
@@ -140,24 +172,46 @@ class RecallReplied(Reply):
     parts_ms: Annotated[dict[str, float], Field(description="where the time went")] = {}
 
 
-class HistoryRequested(Event):
+class Question(Event):
+    """What every other question has."""
+
     tenant: Tenant
+    deadline_ms: Annotated[int, Field(ge=1, le=60_000)] = 2_000
+
+
+class HistoryRequested(Question):
+    """All versions of the facts (subject, predicate), oldest to newest, under every name of the subject.
+
+    A subject without a type (``payments`` and not ``service:payments``) means each that has this name.
+    """
+
     subject: Name
     predicate: Slug
 
 
 class FactVersion(Fact):
+    """A version with what made it and what closed it. Supporters are those at the time of the reply."""
+
+    founder: Annotated[str, Field(description="the incident, origin/fingerprint, whose word began it")]
+    source: Annotated[Id, Field(description="the event that said so")]
     invalidated_by_event: Id | None = None
     invalidated_at: Instant | None = None
-    reaffirmed_by: tuple[str, ...] = ()
+    reaffirmed_by: Annotated[tuple[str, ...], Field(description="up to 20 incidents, the newest first")] = ()
+    access_count: Annotated[int, Field(ge=0, description="incidents but the founder that say the same")] = 0
+    supersedes: tuple[Id, ...] = ()
+    superseded_by: tuple[Id, ...] = ()
+    withheld: Withheld | None = None
 
 
 class HistoryReplied(Reply):
+    names: Annotated[tuple[str, ...], Field(description="the names that were read as one")] = ()
     versions: tuple[FactVersion, ...] = ()
+    truncated: bool = False
 
 
-class ValueRequested(Event):
-    tenant: Tenant
+class ValueRequested(Question):
+    """What held for (subject, predicate) at ``as_of`` in the world (now), as known at ``known_at`` (now)."""
+
     subject: Name
     predicate: Slug
     as_of: Instant | None = None
@@ -165,26 +219,63 @@ class ValueRequested(Event):
 
 
 class ValueReplied(Reply):
+    as_of: Instant | None = None
+    names: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
+    contested_by: Annotated[
+        tuple[Claim, ...], Field(description="where nothing holds: claims of higher trust that were displaced")
+    ] = ()
 
 
-class EntitiesRequested(Event):
-    tenant: Tenant
+class EntitiesRequested(Question):
+    """What an incident mentions, and what it was resolved by."""
+
     origin: Name
     fingerprint: Name
     as_of: Instant | None = None
     known_at: Instant | None = None
 
 
+class MentionedEntity(EntityMention):
+    """``canonical`` is the name that the entity goes by, when it is an alias of another."""
+
+    canonical: str | None = None
+    t_valid: Instant
+    t_invalid: Instant | None
+    ingested_at: Instant
+    t_expired: Instant | None
+
+
 class EntitiesReplied(Reply):
-    entities: tuple[EntityMention, ...] = ()
+    as_of: Instant | None = None
+    episode_id: Id | None = None
+    entities: tuple[MentionedEntity, ...] = ()
 
 
-class ItemsRequested(Event):
-    tenant: Tenant
+class ItemsRequested(Question):
     ids: Annotated[tuple[Id, ...], Field(min_length=1, max_length=100)]
 
 
 class ItemsReplied(Reply):
+    """An id of another tenant is missing, like one that does not exist."""
+
     items: tuple[Episode | Lesson | Playbook | MistakeItem | Rule | Fact, ...] = ()
     missing_ids: tuple[Id, ...] = ()
+    truncated: bool = False
+
+
+class AliasesRequested(Question):
+    known_at: Instant | None = None
+
+
+class AliasItem(Event):
+    """``canonical`` as it was said, and the name that it comes to when aliases have aliases."""
+
+    alias: Name
+    canonical: Name
+    resolved: Name
+    since: Instant
+
+
+class AliasesReplied(Reply):
+    aliases: tuple[AliasItem, ...] = ()

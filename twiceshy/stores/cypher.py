@@ -10,13 +10,14 @@ INDEXES: tuple[tuple[str, str], ...] = (
     ("Incident", "key"),
     ("Observation", "observation_id"),
     ("Observation", "incident"),
-    ("Observation", "slot"),
+    ("Observation", "place"),
     ("MemoryEntity", "key"),
     ("MemoryEntity", "folded"),
     ("MemoryEpisode", "version_id"),
     ("MemoryEpisode", "incident"),
     ("MemoryFact", "version_id"),
     ("MemoryFact", "slot"),
+    ("MemoryFact", "place"),
     ("MemoryFact", "subject"),
     ("MemoryLesson", "version_id"),
     ("MemoryLesson", "incident"),
@@ -29,15 +30,37 @@ INDEXES: tuple[tuple[str, str], ...] = (
     ("MemoryRule", "category"),
 )
 
+EDGE_INDEXES: tuple[tuple[str, str], ...] = (("ALIAS_OF", "t_created"),)
+
 MAKE_META = """
 MERGE (m:Meta {stage: $stage})
-ON CREATE SET m.watermark = 0
+ON CREATE SET m.watermark = 0, m.horizon = 0
 RETURN m.watermark
 """
 
 WATERMARKS = """
 MATCH (m:Meta)
 RETURN m.stage, m.watermark
+"""
+
+# What every read and every write goes by, in one round trip. The ends of an alias have no label here: with one, the
+# planner begins at every entity, and without, at the index of the edges.
+STANDING = """
+CALL { MATCH (m:Meta) RETURN collect([m.stage, m.watermark, m.horizon]) AS stages }
+CALL {
+  MATCH (a)-[x:ALIAS_OF]->(b)
+  WHERE x.t_created > 0
+  WITH a, x, b
+  ORDER BY x.t_created
+  RETURN collect([a.key, b.key, x.t_created, x.t_expired]) AS aliases
+}
+CALL {
+  MATCH (p:Purge)
+  WITH p
+  ORDER BY p.at
+  RETURN collect([p.origin, p.since, p.at, p.block, p.unblocked_at]) AS purges
+}
+RETURN stages, aliases, purges
 """
 
 MOVE_WATERMARK = """
@@ -56,29 +79,96 @@ RETURN e.event_id, e.result
 INCIDENTS = """
 UNWIND $incidents AS key
 MATCH (i:Incident {key: key})
-RETURN i.key, i.revised_at, i.event_id, i.content_hash, i.episode_id, i.t_valid
+WHERE i.episode_id <> ''
+RETURN i.key, i.revised_at, i.event_id, i.content_hash, i.episode_id, i.t_valid, i.t_invalid, i.trust,
+  i.origin, i.said_at
 """
 
-SLOTS_OF_INCIDENTS = """
+# What commands ask is rare, and looks at every node of a label: an index would cost each event something.
+INCIDENTS_OF_ORIGIN = """
+MATCH (i:Incident)
+WHERE i.origin = $origin AND i.episode_id <> '' AND i.said_at >= $since
+RETURN i.key
+ORDER BY i.key
+"""
+
+# The observations of incidents that stand at ``$at``: not FOREVER where an entry of several queries may have been
+# begun before, so that what it closed then still counts as open.
+PLACES_OF_INCIDENTS = """
 UNWIND $incidents AS key
 MATCH (o:Observation {incident: key})
-WHERE o.t_retracted = $forever
-RETURN DISTINCT o.slot
+WHERE o.t_created < $at AND o.t_retracted >= $at
+RETURN DISTINCT o.place, o.many, o.object_ref
+"""
+
+PLACES_OF_NAMES = """
+MATCH (o:Observation)
+WHERE o.subject_ref IN $refs OR o.object_ref IN $refs
+RETURN DISTINCT o.place
+"""
+
+PLACES_OF_COMMANDS = """
+MATCH (o:Observation)
+WHERE o.predicate = 'superseded_by' AND o.incident STARTS WITH 'command/'
+RETURN DISTINCT o.place
 """
 
 LIVE_OBSERVATIONS = """
-UNWIND $slots AS slot
-MATCH (o:Observation {slot: slot})
-WHERE o.t_retracted = $forever
-RETURN o.slot, o.object, o.holds, o.valid_from, o.valid_to, o.incident, o.revised_at, o.event_id, o.trust,
-       o.confidence, o.t_created, o.t_retracted, o.observation_id, o.subject, o.predicate, o.origin
+UNWIND $places AS r
+MATCH (o:Observation {place: r.place})
+WHERE o.t_created < $at AND o.t_retracted >= $at AND (NOT r.many OR o.object_ref IN r.refs)
+RETURN DISTINCT o.observation_id, o.slot, o.place, o.subject, o.subject_ref, o.predicate, o.object, o.object_ref,
+  o.many, o.holds, o.valid_from, o.valid_to, o.incident, o.origin, o.revised_at, o.event_id, o.trust, o.confidence,
+  o.t_created, o.said_at
+"""
+
+TAKEN_BACK = """
+UNWIND $incidents AS key
+MATCH (o:Observation {incident: key})
+WHERE o.t_created < $at
+RETURN o.observation_id, o.slot, o.place, o.subject, o.subject_ref, o.predicate, o.object, o.object_ref,
+  o.many, o.holds, o.valid_from, o.valid_to, o.incident, o.origin, o.revised_at, o.event_id, o.trust, o.confidence,
+  o.t_created, o.said_at
+"""
+
+REVISIONS = """
+MATCH (e:Entry)
+WHERE e.origin = $origin AND e.t_created < $until
+RETURN e.incident, e.revised_at, e.event_id, e.content_hash, e.t_created, e.result
 """
 
 CURRENT_FACTS = """
 UNWIND $slots AS slot
 MATCH (f:MemoryFact {slot: slot})
-WHERE f.t_expired = $forever
-RETURN f.slot, f.object, f.t_valid, f.t_invalid, f.t_created, f.t_expired, f.founder, f.source
+WHERE f.t_created < $at AND f.t_expired >= $at
+RETURN f.slot, f.object, f.t_valid, f.t_invalid, f.t_created, f.founder, f.source
+"""
+
+EPISODE_CONTENTS = """
+UNWIND $version_ids AS version_id
+MATCH (e:MemoryEpisode {version_id: version_id})
+OPTIONAL MATCH (e)-[x:MENTIONS|RESOLVED_BY]->(n:MemoryEntity)
+WITH e, x, n
+ORDER BY type(x), x.role, n.key
+RETURN e.version_id, e.slot, e.incident, e.incident_fingerprint, e.origin, e.trust, e.summary_nl, e.resolution_nl,
+  e.details_nl, e.body, e.content_hash, e.concluded_at, e.derived_from, e.incomplete, e.released_by, e.said_at,
+  e.t_valid, e.source, e.status, e.confidence_score, e.t_expired, collect([type(x), x.role, n.key])
+"""
+
+CURRENT_FACTS_AT_PLACES = """
+UNWIND $places AS place
+MATCH (f:MemoryFact {place: place})
+WHERE f.t_created < $at AND f.t_expired >= $at
+RETURN f.slot, f.object, f.t_valid, f.t_invalid, f.t_created, f.founder, f.source
+"""
+
+SUPERSESSIONS = """
+UNWIND $incidents AS key
+MATCH (b:MemoryEpisode {incident: key})
+WITH b
+MATCH (a:MemoryEpisode)-[x:SUPERSEDES]->(b)
+WHERE x.t_created < $at AND x.t_expired >= $at
+RETURN b.incident, a.incident, x.t_valid, x.status, a.version_id, b.version_id
 """
 
 RECORD = """
@@ -125,6 +215,14 @@ CALL {
   RETURN count(*) AS objects
 }
 CALL {
+  UNWIND $supersessions AS r
+  MATCH (a:MemoryEpisode {version_id: r.from})
+  MATCH (b:MemoryEpisode {version_id: r.to})
+  CREATE (a)-[x:SUPERSEDES]->(b)
+  SET x = r.stamps
+  RETURN count(*) AS supersessions
+}
+CALL {
   UNWIND $expired_episodes AS r
   MATCH (e:MemoryEpisode {version_id: r.version_id})
   SET e.t_expired = r.at
@@ -143,11 +241,133 @@ CALL {
   RETURN count(*) AS expired_facts
 }
 CALL {
+  UNWIND $expired_supersessions AS r
+  MATCH (a:MemoryEpisode {version_id: r.from})-[x:SUPERSEDES]->(b:MemoryEpisode {version_id: r.to})
+  WHERE x.t_expired = $forever
+  SET x.t_expired = r.at
+  RETURN count(*) AS expired_supersessions
+}
+CALL {
   UNWIND $retracted AS r
   MATCH (o:Observation {observation_id: r.observation_id})
   SET o.t_retracted = r.at
   RETURN count(*) AS retracted
 }
+RETURN m.watermark
+"""
+
+# One piece of what a command does. It can be written again after a crash, and nobody sees it before the watermark
+# moves, which `RECORD` does when all pieces are there.
+PIECE = """
+MATCH (m:Meta {stage: $stage})
+WHERE m.watermark = $seen
+WITH m
+CALL { UNWIND $incidents AS r MERGE (n:Incident {key: r.key}) SET n += r RETURN count(*) AS incidents }
+CALL { UNWIND $entities AS r MERGE (n:MemoryEntity {key: r.key}) ON CREATE SET n = r RETURN count(*) AS entities }
+CALL { UNWIND $episodes AS r MERGE (n:MemoryEpisode {version_id: r.version_id}) SET n = r RETURN count(*) AS episodes }
+CALL {
+  UNWIND $observations AS r
+  MERGE (n:Observation {observation_id: r.observation_id})
+  SET n = r
+  RETURN count(*) AS observations
+}
+CALL { UNWIND $facts AS r MERGE (n:MemoryFact {version_id: r.version_id}) SET n = r RETURN count(*) AS facts }
+CALL {
+  UNWIND $mentions AS r
+  MATCH (a:MemoryEpisode {version_id: r.from})
+  MATCH (b:MemoryEntity {key: r.to})
+  MERGE (a)-[x:MENTIONS {version_id: r.stamps.version_id, role: r.stamps.role}]->(b)
+  SET x = r.stamps
+  RETURN count(*) AS mentions
+}
+CALL {
+  UNWIND $resolutions AS r
+  MATCH (a:MemoryEpisode {version_id: r.from})
+  MATCH (b:MemoryEntity {key: r.to})
+  MERGE (a)-[x:RESOLVED_BY {version_id: r.stamps.version_id, role: r.stamps.role}]->(b)
+  SET x = r.stamps
+  RETURN count(*) AS resolutions
+}
+CALL {
+  UNWIND $subjects AS r
+  MATCH (a:MemoryFact {version_id: r.from})
+  MATCH (b:MemoryEntity {key: r.to})
+  MERGE (a)-[x:SUBJECT {version_id: r.stamps.version_id}]->(b)
+  SET x = r.stamps
+  RETURN count(*) AS subjects
+}
+CALL {
+  UNWIND $objects AS r
+  MATCH (a:MemoryFact {version_id: r.from})
+  MATCH (b:MemoryEntity {key: r.to})
+  MERGE (a)-[x:OBJECT {version_id: r.stamps.version_id}]->(b)
+  SET x = r.stamps
+  RETURN count(*) AS objects
+}
+CALL {
+  UNWIND $supersessions AS r
+  MATCH (a:MemoryEpisode {version_id: r.from})
+  MATCH (b:MemoryEpisode {version_id: r.to})
+  MERGE (a)-[x:SUPERSEDES {version_id: r.stamps.version_id}]->(b)
+  SET x = r.stamps
+  RETURN count(*) AS supersessions
+}
+CALL {
+  UNWIND $expired_episodes AS r
+  MATCH (e:MemoryEpisode {version_id: r.version_id})
+  SET e.t_expired = r.at
+  WITH e, r
+  OPTIONAL MATCH (e)-[x:MENTIONS|RESOLVED_BY]->(:MemoryEntity)
+  SET x.t_expired = r.at
+  RETURN count(*) AS expired_episodes
+}
+CALL {
+  UNWIND $expired_facts AS r
+  MATCH (f:MemoryFact {version_id: r.version_id})
+  SET f.t_expired = r.at, f.invalidated_at = r.at, f.invalidated_by_event = r.by, f.superseded_by = r.superseded_by
+  WITH f, r
+  OPTIONAL MATCH (f)-[x:SUBJECT|OBJECT]->(:MemoryEntity)
+  SET x.t_expired = r.at
+  RETURN count(*) AS expired_facts
+}
+CALL {
+  UNWIND $expired_supersessions AS r
+  MATCH (a:MemoryEpisode {version_id: r.from})-[x:SUPERSEDES]->(b:MemoryEpisode {version_id: r.to})
+  WHERE x.t_expired = $forever
+  SET x.t_expired = r.at
+  RETURN count(*) AS expired_supersessions
+}
+CALL {
+  UNWIND $retracted AS r
+  MATCH (o:Observation {observation_id: r.observation_id})
+  SET o.t_retracted = r.at
+  RETURN count(*) AS retracted
+}
+CALL {
+  UNWIND $aliased AS r
+  MATCH (a:MemoryEntity {key: r.from})
+  MATCH (b:MemoryEntity {key: r.to})
+  MERGE (a)-[x:ALIAS_OF {t_created: r.stamps.t_created}]->(b)
+  SET x = r.stamps
+  RETURN count(*) AS aliased
+}
+CALL {
+  UNWIND $unaliased AS r
+  MATCH (a:MemoryEntity {key: r.from})
+  MATCH (b:MemoryEntity {key: r.to})
+  MATCH (a)-[x:ALIAS_OF]->(b)
+  WHERE x.t_expired = $forever
+  SET x.t_expired = r.at
+  RETURN count(*) AS unaliased
+}
+CALL { UNWIND $purges AS r MERGE (n:Purge {at: r.at}) SET n = r RETURN count(*) AS purges }
+CALL {
+  UNWIND $unblocked AS r
+  MATCH (n:Purge {origin: r.origin, block: true, unblocked_at: $forever})
+  SET n.unblocked_at = r.at
+  RETURN count(*) AS unblocked
+}
+CALL { UNWIND $horizons AS r MATCH (n:Meta {stage: r.stage}) SET n.horizon = r.horizon RETURN count(*) AS horizons }
 RETURN m.watermark
 """
 
@@ -376,7 +596,7 @@ QUARANTINE_INDEXES: tuple[tuple[str, str], ...] = (
 # Labels and fields cannot be parameters. These come from the closed lists above.
 CREATE_INDEX = {
     (label, field): f"CREATE INDEX FOR (n:{label}) ON (n.{field})" for label, field in INDEXES + QUARANTINE_INDEXES
-}
+} | {(label, field): f"CREATE INDEX FOR ()-[x:{label}]-() ON (x.{field})" for label, field in EDGE_INDEXES}
 
 LIST_INDEXES = """
 CALL db.indexes()

@@ -110,8 +110,15 @@ class Graph:
         Raises:
             FencedError: the watermark is not ``seen``: another writer was here. Nothing was written.
         """
-        rows = await self.write(query, stage=stage, seen=seen, next=next_watermark, **parameters)
-        if not rows:
+        await self.write_piece(query, stage=stage, seen=seen, next=next_watermark, **parameters)
+
+    async def write_piece(self, query: str, *, stage: str, seen: int, **parameters: Any) -> None:
+        """A part of a write that moves the watermark only when all parts are there.
+
+        Raises:
+            FencedError: as `write_fenced` does.
+        """
+        if not await self.write(query, stage=stage, seen=seen, **parameters):
             raise FencedError(f"the watermark of {stage} in {self.name} is no longer {seen}")
 
     async def watermarks(self) -> dict[str, int]:
@@ -125,7 +132,7 @@ class Graph:
         Raises:
             NotReadyError: an index did not become operational in time.
         """
-        await self.ensure_indexes(cypher.INDEXES)
+        await self.ensure_indexes(cypher.INDEXES + cypher.EDGE_INDEXES)
         for stage in STAGES:
             await self.write(cypher.MAKE_META, stage=stage)
 

@@ -6,6 +6,7 @@ from typing import Any
 from qdrant_client import models
 
 from twiceshy.core.ids import derive
+from twiceshy.core.purges import Purge
 from twiceshy.stores.embeddings import Vector
 
 DENSE = "dense"
@@ -36,12 +37,18 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose memory, of which generation, and the moment on both axes (epoch milliseconds)."""
+    """Whose memory, of which generation, and the moment on both axes (epoch milliseconds).
+
+    What one of ``purges`` took away is not seen at any moment. With ``superseded``, what no longer holds at ``as_of``
+    is seen as well.
+    """
 
     tenant: str
     generation: str
     as_of: int
     known_at: int
+    purges: tuple[Purge, ...] = ()
+    superseded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +101,23 @@ def owner_conditions(tenant: str, generation: str) -> list[models.Condition]:
 
 def scope_filter(scope: Scope, kind: str) -> models.Filter:
     """What a search may see: inside the search itself, or items nearer to the query crowd out the right ones."""
+    must: list[models.Condition] = [
+        *owner_conditions(scope.tenant, scope.generation),
+        models.FieldCondition(key="kind", match=models.MatchValue(value=kind)),
+        models.FieldCondition(key="t_valid", range=models.Range(lte=scope.as_of)),
+        models.FieldCondition(key="t_created", range=models.Range(lte=scope.known_at)),
+        models.FieldCondition(key="t_expired", range=models.Range(gt=scope.known_at)),
+    ]
+    if not scope.superseded:
+        must.append(models.FieldCondition(key="t_invalid", range=models.Range(gt=scope.as_of)))
+    return models.Filter(must=must, must_not=[_taken_away(purge) for purge in scope.purges] or None)
+
+
+def _taken_away(purge: Purge) -> models.Filter:
     return models.Filter(
         must=[
-            *owner_conditions(scope.tenant, scope.generation),
-            models.FieldCondition(key="kind", match=models.MatchValue(value=kind)),
-            models.FieldCondition(key="t_valid", range=models.Range(lte=scope.as_of)),
-            models.FieldCondition(key="t_invalid", range=models.Range(gt=scope.as_of)),
-            models.FieldCondition(key="t_created", range=models.Range(lte=scope.known_at)),
-            models.FieldCondition(key="t_expired", range=models.Range(gt=scope.known_at)),
+            models.FieldCondition(key="origin", match=models.MatchValue(value=purge.origin)),
+            models.FieldCondition(key="said_at", range=models.Range(gte=purge.since, lt=purge.at)),
         ]
     )
 

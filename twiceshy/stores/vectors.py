@@ -35,6 +35,8 @@ _INDEXED: dict[str, Any] = {
     "tenant": models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True),
     "generation": models.PayloadSchemaType.KEYWORD,
     "kind": models.PayloadSchemaType.KEYWORD,
+    "origin": models.PayloadSchemaType.KEYWORD,
+    "said_at": models.PayloadSchemaType.INTEGER,
     "t_valid": models.PayloadSchemaType.INTEGER,
     "t_invalid": models.PayloadSchemaType.INTEGER,
     "t_created": models.PayloadSchemaType.INTEGER,

@@ -65,6 +65,9 @@ def chain_outcome(event: ChainEvent, *, vector: bool | None = None, skipped: tup
         current=event.current,
         known_at=instant(event.recorded.t_created),
         vector=vector,
+        reason=event.recorded.reason,
+        detail=event.recorded.detail,
+        counts=event.recorded.counts,
         skipped=event.skipped + skipped,
         took_ms=event.took_ms,
     )

@@ -1,9 +1,16 @@
-"""CloudEvents 1.0 over Kafka, binary mode: attributes in headers, the event as JSON in the value."""
+"""CloudEvents 1.0 over Kafka. Binary mode: attributes in headers, the event as JSON in the value.
 
-from dataclasses import dataclass
+Structured mode has both in one JSON envelope; `binary` opens it at the edge, and nothing behind knows of it.
+"""
+
+import base64
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from twiceshy.errors import PoisonError
@@ -12,7 +19,20 @@ from twiceshy.events.common import Event, Instant, milliseconds
 from twiceshy.stream.records import Headers, Record
 
 CONTENT_TYPE = b"application/json"
+SPECVERSION = "1.0"
+ENVELOPES = b"application/cloudevents"
+STRUCTURED = ENVELOPES + b"+json"
+BATCH = ENVELOPES + b"-batch"
+ONE_EVENT = "Send one event a record: a batch of events is not taken."
 FIELD_CHARS_MAX = 200
+ATTRIBUTE_CHARS_MAX = 2_048
+
+_REQUIRED = ("specversion", "id", "source", "type")
+_TEXTS = (*_REQUIRED, "time", "subject", "dataschema", "datacontenttype")
+_DATA = ("data", "data_base64")
+_ATTRIBUTE_NAME = re.compile(rf"[a-z0-9]{{1,{FIELD_CHARS_MAX}}}")
+_HEADER_OF = {"datacontenttype": "content-type", "traceparent": "traceparent", "tracestate": "tracestate"}
+"""The headers of attributes that are not named ``ce_`` and the attribute's name."""
 
 E = TypeVar("E", bound=Event)
 
@@ -38,7 +58,11 @@ def attributes(record: Record) -> Attributes:
     text = {name: _text(record, name) for name in ("ce_id", "ce_source", "ce_type", "ce_time")}
     for name in ("ce_id", "ce_source", "ce_type"):
         if not text[name]:
-            raise PoisonError("missing_header", f"Set the header {name}: events are CloudEvents 1.0 in binary mode.")
+            raise PoisonError(
+                "missing_header",
+                f"Set the header {name}: events are CloudEvents 1.0 in binary mode, or in structured mode with the "
+                f"content-type {STRUCTURED.decode()}.",
+            )
     return Attributes(
         id=text["ce_id"] or "",
         source=text["ce_source"] or "",
@@ -55,18 +79,134 @@ def _text(record: Record, name: str) -> str | None:
         text = raw.decode()
     except UnicodeDecodeError:
         raise PoisonError("malformed_header", f"The header {name} must be UTF-8 text.") from None
-    if len(text) > 2_048:
-        raise PoisonError("malformed_header", f"The header {name} must have at most 2048 characters.")
+    if len(text) > ATTRIBUTE_CHARS_MAX:
+        raise PoisonError("malformed_header", f"The header {name} must have at most {ATTRIBUTE_CHARS_MAX} characters.")
     return text
 
 
-def _time(text: str | None) -> int | None:
+def _time(text: str | None, kind: str = "header", name: str = "ce_time") -> int | None:
     if not text:
         return None
     try:
         return milliseconds(_INSTANT.validate_python(text))
     except ValidationError:
-        raise PoisonError("malformed_header", "The header ce_time must be an RFC 3339 time with an offset.") from None
+        detail = f"The {kind} {name} must be an RFC 3339 time with an offset."
+        raise PoisonError(f"malformed_{kind}", detail) from None
+
+
+def binary(record: Record) -> Record:
+    """The record in binary mode: one in structured mode with its envelope opened, any other one as it is.
+
+    The value is the envelope's data, written anew in the order in which they came, so that one record has one value
+    however often it is delivered.
+
+    Raises:
+        PoisonError: the envelope is not that of one event; the detail names the attribute at fault.
+    """
+    envelope = _envelope(record)
+    if envelope is None:
+        return record
+    _check(envelope)
+    return _opened(record, envelope, _data(envelope))
+
+
+def claimed(record: Record) -> Record:
+    """As `binary`, with what can be read where that refuses: whose event it is and of which trace, to tell of it."""
+    try:
+        envelope = _envelope(record)
+    except PoisonError:
+        return record
+    if envelope is None:
+        return record
+    try:
+        value = _data(envelope)
+    except PoisonError:
+        return _opened(record, envelope, record.value)
+    return _opened(record, envelope, value)
+
+
+def _envelope(record: Record) -> dict[str, Any] | None:
+    """The members of a structured record's envelope, or None when the record is in binary mode."""
+    media_type = _media_type(record.headers.get("content-type", b""))
+    if not media_type.startswith(ENVELOPES):
+        return None
+    if media_type.startswith(BATCH):
+        raise PoisonError("batch", ONE_EVENT)
+    if media_type != STRUCTURED:
+        raise PoisonError("unknown_format", f"Send the event as {STRUCTURED.decode()}, or in binary mode.")
+    if record.value is None:
+        raise PoisonError("tombstone", "A tombstone means nothing in this topic.")
+    try:
+        envelope = orjson.loads(record.value)
+    except orjson.JSONDecodeError as error:
+        raise PoisonError("malformed_json", f"The envelope must be JSON in UTF-8: {error}.") from None
+    if isinstance(envelope, list):
+        raise PoisonError("batch", ONE_EVENT)
+    if not isinstance(envelope, dict):
+        raise PoisonError("malformed_json", "The envelope must be a JSON object.")
+    # CloudEvents has null say that an attribute is not set.
+    return {name: value for name, value in envelope.items() if value is not None}
+
+
+def _media_type(content_type: bytes) -> bytes:
+    """Without parameters, in lower case."""
+    return content_type.split(b";")[0].strip().lower()
+
+
+def _check(envelope: Mapping[str, Any]) -> None:
+    for name, value in envelope.items():
+        if name not in _DATA and (fault := _fault(name, value)):
+            raise PoisonError("malformed_attribute", f"The attribute {name[:FIELD_CHARS_MAX]} {fault}.")
+    for name in _REQUIRED:
+        if not envelope.get(name):
+            raise PoisonError("missing_attribute", f"Set the attribute {name}: events are CloudEvents {SPECVERSION}.")
+    if envelope["specversion"] != SPECVERSION:
+        raise PoisonError("unknown_specversion", f'The attribute specversion must be "{SPECVERSION}".')
+    if _media_type(envelope.get("datacontenttype", "").encode()).startswith(ENVELOPES):
+        raise PoisonError("malformed_attribute", "The attribute datacontenttype must not be that of another envelope.")
+    _time(envelope.get("time"), "attribute", "time")
+
+
+def _fault(name: str, value: Any) -> str | None:
+    text = _text_of(value)
+    if not _ATTRIBUTE_NAME.fullmatch(name):
+        return f"must have a name of at most {FIELD_CHARS_MAX} lower-case letters and digits"
+    if text is None or (name in _TEXTS and not isinstance(value, str)):
+        return "must be text"
+    if len(text) > ATTRIBUTE_CHARS_MAX:
+        return f"must have at most {ATTRIBUTE_CHARS_MAX} characters"
+    return None
+
+
+def _text_of(value: Any) -> str | None:
+    """An attribute's value as text, a number or a boolean as JSON has it; None for what no attribute can be."""
+    if isinstance(value, str):
+        return value
+    return orjson.dumps(value).decode() if isinstance(value, int | float) else None
+
+
+def _data(envelope: Mapping[str, Any]) -> bytes:
+    if all(name in envelope for name in _DATA):
+        raise PoisonError("two_data", "Send data or data_base64, not both.")
+    if "data_base64" in envelope:
+        try:
+            return base64.b64decode(envelope["data_base64"], validate=True)
+        except (TypeError, ValueError):
+            raise PoisonError("malformed_base64", "data_base64 must be text in base64 (RFC 4648).") from None
+    if "data" not in envelope:
+        raise PoisonError("missing_attribute", "Set data: it is the event itself.")
+    try:
+        return orjson.dumps(envelope["data"])
+    except orjson.JSONEncodeError:
+        raise PoisonError("malformed_json", "The data are nested too deeply.") from None
+
+
+def _opened(record: Record, envelope: Mapping[str, Any], value: bytes | None) -> Record:
+    told = {name: _text_of(member) for name, member in envelope.items() if name not in _DATA}
+    headers = {_HEADER_OF.get(name, f"ce_{name}"): text.encode() for name, text in told.items() if text is not None}
+    # The envelope alone says what event this is. But where the record itself tells of a trace, that is a later hop's.
+    own = {name: text for name, text in record.headers.items() if name != "content-type" and not name.startswith("ce_")}
+    return replace(record, value=value, headers={"content-type": CONTENT_TYPE, **headers, **own})
 
 
 def decode(record: Record, model: type[E]) -> E:

@@ -23,6 +23,7 @@ import structlog
 from twiceshy.errors import FencedError, PoisonError, TransientError
 from twiceshy.stream.dead_letters import dead_letter
 from twiceshy.stream.records import Output, Record
+from twiceshy.stream.trace import traced
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -187,7 +188,7 @@ class Delivery(Generic[T]):
             if error is not None:
                 outputs += self._dead(record, error, 1)
             elif entry is not None:
-                outputs += next(handled)
+                outputs += traced(record, next(handled))
         await self._retrying(lambda: self._sender.send(outputs))
         await self._retrying(lambda: self._stage.finished(entries, records))
         self._acknowledge(events, records, decoded, time.perf_counter() - started)
@@ -207,7 +208,8 @@ class Delivery(Generic[T]):
 
     def _dead(self, record: Record, error: PoisonError, attempts: int) -> list[Output]:
         self._log.error("dead_lettered", **_place(record), reason=error.code, attempts=attempts)
-        return [dead_letter(record, self._stage.name, error, attempts), *self._stage.give_up(record, error)]
+        letter = dead_letter(record, self._stage.name, error, attempts)
+        return traced(record, [letter, *self._stage.give_up(record, error)])
 
     def _acknowledge(
         self,

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from twiceshy.core.memory import Claimed, IncidentState, Memory, Row, Writes
+from twiceshy.core.aliases import NO_NAMES
+from twiceshy.core.facts import claimed
+from twiceshy.core.memory import IncidentState, Memory, Row, Writes
 from twiceshy.core.recording import record
 from twiceshy.core.temporal import FOREVER, Observation, Version
 from twiceshy.events.chain import EntryLogged, Recorded
@@ -32,11 +34,11 @@ class Tables:
         for event_id, row in self.entries.items():
             memory.applied[event_id] = Recorded.model_validate_json(row["result"])
         for key, row in self.incidents.items():
-            state = ("revised_at", "event_id", "content_hash", "episode_id", "t_valid")
-            memory.incidents[key] = IncidentState(*(row[name] for name in state))
+            if row["episode_id"]:
+                memory.incidents[key] = IncidentState(**{name: row[name] for name in IncidentState.__slots__})
         for row in self.observations.values():
             if row["t_retracted"] == FOREVER:
-                memory.observations[row["slot"]].append(claimed(row))
+                memory.observe(claimed(dict(row), memory.names))
         for row in self.facts.values():
             if row["t_expired"] == FOREVER:
                 memory.versions[row["slot"]].append(version(row))
@@ -46,7 +48,7 @@ class Tables:
         return [version(row) for row in self.facts.values()]
 
     def observed(self) -> list[Observation]:
-        return [claimed(row).seen for row in self.observations.values()]
+        return [claimed(row, NO_NAMES).seen for row in self.observations.values()]
 
     def current(self) -> dict[str, list[tuple[int, int, str]]]:
         """By slot, what is believed: start, end and object, in order of world time."""
@@ -110,14 +112,6 @@ class Tables:
         for kind, edge in self.edges:
             if kind in kinds and edge["from"] == row["version_id"]:
                 edge["t_expired"] = row["at"]
-
-
-def claimed(row: Row) -> Claimed:
-    names = ("slot object holds valid_from valid_to incident revised_at event_id trust confidence").split()
-    seen = Observation(
-        **{name: row[name] for name in names}, t_created=row["t_created"], t_retracted=row["t_retracted"]
-    )
-    return Claimed(seen, row["observation_id"], row["subject"], row["predicate"], row["origin"])
 
 
 def version(row: Row) -> Version:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from twiceshy.core.mentions import ASKED_FOR, FOUND_IN_TEXT, Known, folded, named, names_in, scored
+from twiceshy.core.aliases import folded_ref
+from twiceshy.core.mentions import ASKED_FOR, FOUND_IN_TEXT, Known, named, names_in, scored
 
 
 @pytest.mark.parametrize(
@@ -15,8 +16,8 @@ from twiceshy.core.mentions import ASKED_FOR, FOUND_IN_TEXT, Known, folded, name
         ("service: no key", "service: no key"),
     ],
 )
-def test_folded_is_the_name_without_its_type(name: str, expected: str) -> None:
-    assert folded(name) == expected
+def test_name_is_looked_up_without_its_type(name: str, expected: str) -> None:
+    assert folded_ref(name) == expected
 
 
 def test_names_in_a_text_are_runs_of_words() -> None:

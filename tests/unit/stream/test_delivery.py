@@ -23,9 +23,10 @@ from twiceshy.stream.delivery import BATCH_BYTES_MAX, BATCH_ENTRIES_MAX, EXITS_M
 from twiceshy.stream.records import RECORD_BYTES_MAX, size
 
 AWAY = TransientError("The store is away.")
+TRACE = [("traceparent", b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"), ("tracestate", b"a=1")]
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(autouse=True)
 def _quick() -> Iterator[None]:
     with quick():
         yield
@@ -113,6 +114,28 @@ async def test_header_without_a_value_counts_as_missing() -> None:
     [letter] = [sent for sent in around.of("sent") if sent.topic == LETTERS]
     assert "ce_id" not in dict(letter.headers)
     assert dict(letter.headers)["ce_source"] == b"here"
+
+
+@pytest.mark.parametrize("value", [b"well", POISON, b"refused", b"bug"])
+async def test_whatever_an_entry_leads_to_carries_its_trace_alone(value: bytes) -> None:
+    faults: dict[tuple[str, bytes], list[Exception]] = {
+        ("handle", b"refused"): [PoisonError("refused", "No.")] * 2,
+        ("handle", b"bug"): [ZeroDivisionError()] * 100,
+    }
+    around = Surroundings(faults=faults)
+    await around.deliver([*events(b"before"), *events(value, first=1, headers=TRACE), *events(b"after", first=2)])
+    told = [(sent.value, [pair for pair in sent.headers if pair in TRACE]) for sent in around.of("sent")]
+    assert [carried for sent, carried in told if sent in (b"before", b"after")] == [[], []]
+    assert {tuple(carried) for sent, carried in told if sent not in (b"before", b"after")} == {tuple(TRACE)}
+    assert around.acknowledged == [0, 1, 2]
+
+
+async def test_dead_letter_whose_value_is_withheld_has_its_trace() -> None:
+    around = Surroundings(faults={("handle", b"x" * RECORD_BYTES_MAX): [PoisonError("refused", "No.")] * 2})
+    await around.deliver(events(b"x" * RECORD_BYTES_MAX, headers=TRACE))
+    [letter] = [sent for sent in around.of("sent") if sent.topic == LETTERS]
+    assert dict(letter.headers)["dlq_withheld"] == b"too_large"
+    assert list(letter.headers)[-2:] == TRACE
 
 
 async def test_entry_that_the_stage_refuses_costs_the_others_nothing() -> None:

@@ -1,12 +1,14 @@
 """What guard refuses before it asks any store, and that its producer is told which field to change."""
 
+import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from tests.incidents import incident
-from tests.records import NOW, SOURCE, Clock, body, record
+from tests.records import NOW, SOURCE, Clock, body, enveloped, record, structured
 from twiceshy.core.ids import event_id
 from twiceshy.errors import PoisonError
 from twiceshy.events.common import EVENT_BYTES_MAX, instant
@@ -15,6 +17,8 @@ from twiceshy.settings import Settings
 from twiceshy.stores.connection import connect
 from twiceshy.stores.notes import Decisions, Progress
 from twiceshy.stores.quarantine import Quarantine
+from twiceshy.stream.codec import encode
+from twiceshy.stream.records import Record
 from workers.guard import GuardStage
 
 TENANT = "payments"
@@ -127,3 +131,63 @@ def test_outcome_can_be_told_whatever_a_field_is_called(stage: GuardStage) -> No
         stage.decode(refused)
     [output] = stage.give_up(refused, raised.value)
     assert IncidentOutcome.model_validate_json(output.value or b"").reason == "schema"
+
+
+def told(stage: GuardStage, refused: Record) -> IncidentOutcome:
+    """The outcome of a record that guard refuses."""
+    with pytest.raises(PoisonError) as raised:
+        stage.decode(refused)
+    [output] = stage.give_up(refused, raised.value)
+    return IncidentOutcome.model_validate_json(output.value or b"")
+
+
+def test_incident_in_structured_mode_is_the_event_that_it_is_in_binary_mode(stage: GuardStage) -> None:
+    said = incident(1, TENANT)
+    assert stage.decode(structured(said)) == stage.decode(record(said))
+    assert stage.decode(structured(body(TENANT))) == stage.decode(record(body(TENANT)))
+
+
+def test_spacing_of_an_envelope_does_not_make_another_event(stage: GuardStage) -> None:
+    dense = structured(incident(1, TENANT))
+    spaced = enveloped(json.dumps(json.loads(dense.value or b""), indent=2).encode())
+    assert stage.decode(spaced) == stage.decode(dense)
+
+
+def test_refused_incident_in_structured_mode_has_the_same_outcome_as_in_binary_mode(stage: GuardStage) -> None:
+    value = body(TENANT, title="")
+    in_envelope = structured(value)
+    assert told(stage, in_envelope) == told(stage, record(value))
+    assert told(stage, replace(in_envelope, offset=99)) == told(stage, in_envelope)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"type": None}, "missing_attribute"),
+        ({"specversion": "2.0"}, "unknown_specversion"),
+        ({"type": "x.v1"}, "unknown_type"),
+    ],
+)
+def test_outcome_of_a_refused_envelope_is_told_to_the_tenant_that_it_claims(
+    stage: GuardStage, changes: dict[str, Any], reason: str
+) -> None:
+    said = incident(1, TENANT)
+    outcome = told(stage, structured(said, **changes))
+    assert (outcome.outcome, outcome.reason, outcome.tenant) == ("dead_lettered", reason, TENANT)
+    assert outcome.event_id == event_id(TENANT, SOURCE, "1", encode(said))
+
+
+@pytest.mark.parametrize(
+    "value", [b"", b"{", b"[]", b"7", None, b'{"data": {"tenant": 7}}', b'{"data": 1, "data_base64": 2}']
+)
+def test_outcome_of_what_is_no_envelope_is_told_without_a_tenant(stage: GuardStage, value: bytes | None) -> None:
+    assert told(stage, enveloped(value)).tenant is None
+
+
+def test_limit_of_an_event_is_that_of_its_data(stage: GuardStage) -> None:
+    padding = {f"x{number}": "y" * 2_000 for number in range(200)}
+    roomy = structured(incident(1, TENANT), **padding)
+    assert len(roomy.value or b"") > EVENT_BYTES_MAX
+    assert stage.decode(roomy).incident == incident(1, TENANT)
+    with pytest.raises(PoisonError, match=f"too_large: An event has at most {EVENT_BYTES_MAX} bytes: this one has"):
+        stage.decode(structured(b"x" * (EVENT_BYTES_MAX + 1)))

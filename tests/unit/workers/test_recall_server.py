@@ -21,6 +21,7 @@ from workers.recall import ANSWERS_MAX, RecallServer
 
 NOW_MS = 1_800_000_000_000
 CORRELATION = b"\x00\xff\x10corr"
+PARENT = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 @dataclass
@@ -109,6 +110,15 @@ def event(
     )
 
 
+def enveloped(**changes: Any) -> Any:
+    """A request in structured mode."""
+    attributes = {"specversion": "1.0", "id": "1", "source": "tests", "type": "recall.requested.v1"}
+    asked = event(orjson.dumps({**attributes, "data": {"tenant": "demo", "query": "x"}, **changes}))
+    others = [pair for pair in asked.message.headers if not pair[0].startswith("ce_")]
+    asked.message.headers = [*others, ("content-type", b"application/cloudevents+json; charset=utf-8")]
+    return asked
+
+
 def header(output: Output, name: str) -> bytes:
     return dict(output.headers)[name]
 
@@ -118,12 +128,51 @@ def replied(output: Output) -> RecallReplied:
 
 
 async def test_reply_goes_where_the_headers_say_with_the_correlation_id_as_it_came() -> None:
-    [reply] = await Served().serve(event(kafka_replyPartition=struct.pack(">i", 4), traceparent=b"00-ab-cd-01"))
+    [reply] = await Served().serve(event(kafka_replyPartition=struct.pack(">i", 4)))
     assert (reply.topic, reply.partition, reply.key) == ("recall.replies.demo", 4, CORRELATION)
     assert header(reply, "kafka_correlationId") == CORRELATION
     assert header(reply, "ce_type") == b"recall.replied.v1"
-    assert header(reply, "traceparent") == b"00-ab-cd-01"
     assert replied(reply).status == "ok"
+
+
+async def test_reply_and_refusal_carry_the_trace_of_the_request() -> None:
+    trace: dict[str, Any] = {"traceparent": PARENT, "tracestate": b"a=1"}
+    for topic in (b"recall.replies.demo", b"recall.replies.stranger"):
+        [output] = await Served().serve(event(kafka_replyTopic=topic, **trace))
+        assert (header(output, "traceparent"), header(output, "tracestate")) == (PARENT, b"a=1")
+    [reply] = await Served().serve(event(traceparent=b"00-ab-cd-01"))
+    assert "traceparent" not in dict(reply.headers)
+
+
+async def test_a_question_in_structured_mode_is_answered() -> None:
+    served = Served()
+    [reply] = await served.serve(enveloped(traceparent=PARENT.decode()))
+    assert [request.query for request, _ in served.recall.asked] == ["x"]
+    assert (reply.topic, reply.key) == ("recall.replies.demo", CORRELATION)
+    assert header(reply, "traceparent") == PARENT
+    assert replied(reply).status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"source": ""}, "Set the attribute source"),
+        ({"specversion": "0.3"}, "specversion must be"),
+        ({"type": "weather.requested.v1"}, "no event type"),
+        ({"data": {"tenant": "demo", "limit": 999}}, "limit"),
+    ],
+)
+async def test_a_bad_envelope_gets_an_error_reply_that_names_the_attribute(changes: dict[str, Any], words: str) -> None:
+    [reply] = await Served().serve(enveloped(**changes))
+    assert replied(reply).status == "invalid"
+    assert words in (replied(reply).detail or "")
+
+
+@pytest.mark.parametrize("changes", [{}, {"source": ""}])
+async def test_a_question_about_another_tenant_is_refused_in_structured_mode(changes: dict[str, Any]) -> None:
+    [output] = await Served().serve(enveloped(data={"tenant": "demo-2", "query": "x"}, **changes))
+    assert output.topic == TOPICS.audit.name
+    assert AuditRecorded.model_validate_json(output.value or b"").detail["reason"] == "other_tenant"
 
 
 async def test_without_a_partition_the_correlation_id_chooses_one() -> None:

@@ -1,0 +1,238 @@
+"""memory.log.v1 → graph, what an entry needs of the memory → memory.recorded.v1
+
+Reads the part of a tenant's graph that a batch of incidents, or one command, can touch.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import singledispatch
+from typing import Any
+
+from twiceshy.core.aliases import Names, place
+from twiceshy.core.episodes import SUPERSEDED, superseded_slot
+from twiceshy.core.facts import FACT, claimed, fact_slot
+from twiceshy.core.ids import incident_key
+from twiceshy.core.memory import Content, IncidentState, Memory, Revision, Row, Supersession, key_of
+from twiceshy.core.temporal import FOREVER, Version, transaction_time
+from twiceshy.events import chain
+from twiceshy.events.chain import EntryLogged, Recorded
+from twiceshy.events.common import milliseconds
+from twiceshy.stores import cypher
+from twiceshy.stores.graph import Graph
+from twiceshy.stores.standing import standing
+
+OBSERVATION = (
+    "observation_id", "slot", "place", "subject", "subject_ref", "predicate", "object", "object_ref", "many", "holds",
+    "valid_from", "valid_to", "incident", "origin", "revised_at", "event_id", "trust", "confidence", "t_created",
+    "said_at",
+)  # fmt: skip
+EPISODE = (
+    "version_id", "slot", "incident", "incident_fingerprint", "origin", "trust", "summary_nl", "resolution_nl",
+    "details_nl", "body", "content_hash", "concluded_at", "derived_from", "incomplete", "released_by", "said_at",
+    "t_valid", "source", "status", "confidence_score",
+)  # fmt: skip
+
+Places = dict[str, set[str]]
+"""Places to load; for a many-valued predicate's, the folded references of the objects wanted, else none."""
+
+
+async def load(graph: Graph, entries: Sequence[EntryLogged]) -> Memory:
+    """What a batch of incidents needs. The watermark first: what is read after it can only be newer."""
+    memory = await _standing(graph)
+    await _applied(graph, memory, entries)
+    new = [entry for entry in entries if entry.event_id not in memory.applied and entry.incident is not None]
+    keys = [key_of(entry.incident) for entry in new if entry.incident]
+    if not keys:
+        return memory
+    places: Places = {superseded_slot(key): set() for key in keys}
+    targets: set[str] = set()
+    for said_at, many, object_ref in await graph.read(cypher.PLACES_OF_INCIDENTS, incidents=keys, at=FOREVER):
+        if said_at.startswith(SUPERSEDED):
+            targets.add(said_at.removeprefix(SUPERSEDED))
+        else:
+            predicate, _, ref = said_at.partition("|")
+            _add_places(places, memory.names, ref, predicate, object_ref if many else None)
+    for entry in new:
+        for fact in entry.incident.facts if entry.incident else ():
+            many = fact.predicate in entry.settings.many_valued
+            _add_places(places, memory.names, fact.subject, fact.predicate, fact.object if many else None)
+        for named in entry.incident.supersedes if entry.incident else ():
+            targets.add(incident_key(named.origin, named.fingerprint))
+    places |= {superseded_slot(target): set() for target in targets}
+    await _states(graph, memory, [*keys, *targets])
+    await _observations(graph, memory, places, FOREVER)
+    await _facts(graph, memory, new)
+    await _contents(graph, memory, targets)
+    await _supersessions(graph, memory, [*keys, *targets], FOREVER)
+    return memory
+
+
+async def load_command(graph: Graph, entry: EntryLogged) -> Memory:
+    """What a command needs, as it was before the command, should it have been begun and not finished."""
+    memory = await _standing(graph)
+    await _applied(graph, memory, [entry])
+    if entry.event_id not in memory.applied:
+        at = transaction_time(memory.watermark, entry.admitted_at)
+        await _load_for(entry.command, graph, memory, at)
+    return memory
+
+
+@singledispatch
+async def _load_for(command: object, graph: Graph, memory: Memory, at: int) -> None:
+    """Loads what ``command`` can touch."""
+
+
+@_load_for.register(chain.Alias)
+@_load_for.register(chain.Unalias)
+async def _for_alias(command: chain.Alias | chain.Unalias, graph: Graph, memory: Memory, at: int) -> None:
+    refs = memory.names.group(command.alias) | memory.names.group(command.canonical)
+    rows = await graph.read(cypher.PLACES_OF_NAMES, refs=sorted(refs))
+    places: Places = {}
+    for (said_at,) in rows:
+        predicate, _, ref = said_at.partition("|")
+        # A subject that is renamed can be at any place of the names that become one, or cease to be.
+        together = refs if ref in refs else memory.names.group(ref)
+        places |= {place(name, predicate): set() for name in together}
+    await _observations(graph, memory, places, at)
+    _add_versions(memory, await graph.read(cypher.CURRENT_FACTS_AT_PLACES, places=sorted(places), at=at), at)
+
+
+@_load_for.register
+async def _for_supersede(command: chain.Supersede, graph: Graph, memory: Memory, at: int) -> None:
+    target, successor = (incident_key(named.origin, named.fingerprint) for named in (command.incident, command.by))
+    await _states(graph, memory, [target, successor])
+    await _observations(graph, memory, {superseded_slot(target): set()}, at)
+    await _contents(graph, memory, [target])
+    await _supersessions(graph, memory, [target], at)
+
+
+@_load_for.register
+async def _for_invalidation(command: chain.OriginInvalidation, graph: Graph, memory: Memory, at: int) -> None:
+    since = 0 if command.since is None else milliseconds(command.since)
+    rows = await graph.read(cypher.INCIDENTS_OF_ORIGIN, origin=command.origin, since=since)
+    keys = [row[0] for row in rows]
+    places: Places = {superseded_slot(key): set() for key in keys}
+    for row in await graph.read(cypher.TAKEN_BACK, incidents=keys, at=at):
+        told = dict(zip(OBSERVATION, row, strict=True))
+        memory.taken_back[told["incident"]].append(told)
+        if told["slot"].startswith(FACT):
+            _add_places(places, memory.names, told["subject"], told["predicate"], None)
+        else:
+            places[told["place"]] = set()
+    places |= {row[0]: set() for row in await graph.read(cypher.PLACES_OF_COMMANDS)}
+    targets = [said_at.removeprefix(SUPERSEDED) for said_at in places if said_at.startswith(SUPERSEDED)]
+    await _states(graph, memory, [*keys, *targets])
+    await _observations(graph, memory, places, at)
+    await _successors(graph, memory)
+    facts = sorted(said_at for said_at in places if not said_at.startswith(SUPERSEDED))
+    _add_versions(memory, await graph.read(cypher.CURRENT_FACTS_AT_PLACES, places=facts, at=at), at)
+    await _contents(graph, memory, [*keys, *targets])
+    await _supersessions(graph, memory, [*keys, *targets], at)
+    if since:
+        await _revisions(graph, memory, command.origin, since, set(keys))
+
+
+async def _standing(graph: Graph) -> Memory:
+    now = await standing(graph)
+    live = [alias for alias in now.aliases if alias.t_expired == FOREVER]
+    return Memory(
+        watermark=now.watermarks.get("graph", 0),
+        aliases=live,
+        names=Names.at(live, FOREVER - 1),
+        purges=list(now.purges),
+        horizon=now.horizons.get("graph", 0),
+    )
+
+
+async def _applied(graph: Graph, memory: Memory, entries: Sequence[EntryLogged]) -> None:
+    event_ids = list(dict.fromkeys(entry.event_id for entry in entries))
+    for event_id, result in await graph.read(cypher.APPLIED_ENTRIES, event_ids=event_ids):
+        memory.applied[event_id] = Recorded.model_validate_json(result)
+
+
+def _add_places(places: Places, names: Names, subject: str, predicate: str, said: str | None) -> None:
+    """Adds all places of (subject, predicate); of a many-valued one, what is said of the object alone."""
+    refs = set() if said is None else names.group(said)
+    for ref in names.group(subject):
+        places.setdefault(place(ref, predicate), set()).update(refs)
+
+
+async def _states(graph: Graph, memory: Memory, keys: Iterable[str]) -> None:
+    for key, *state in await graph.read(cypher.INCIDENTS, incidents=list(dict.fromkeys(keys))):
+        memory.incidents[key] = IncidentState(*state)
+
+
+async def _successors(graph: Graph, memory: Memory) -> None:
+    """The incidents that are said to supersede others: the edges end at their episodes."""
+    named = {one.seen.object for of_slot in memory.observations.values() for one in of_slot.values()
+             if not one.seen.slot.startswith(FACT)}  # fmt: skip
+    await _states(graph, memory, sorted(named - memory.incidents.keys()))
+
+
+async def _observations(graph: Graph, memory: Memory, places: Places, at: int) -> None:
+    asked = [{"place": said_at, "many": bool(refs), "refs": sorted(refs)} for said_at, refs in places.items()]
+    for row in await graph.read(cypher.LIVE_OBSERVATIONS, places=asked, at=at):
+        told: Row = {**dict(zip(OBSERVATION, row, strict=True)), "t_retracted": FOREVER}
+        memory.observe(claimed(told, memory.names))
+
+
+async def _facts(graph: Graph, memory: Memory, entries: Sequence[EntryLogged]) -> None:
+    slots = {slot for slot in memory.observations if slot.startswith(FACT)}
+    for entry in entries:
+        for fact in entry.incident.facts if entry.incident else ():
+            many = fact.predicate in entry.settings.many_valued
+            slots.add(fact_slot(memory.names, fact.subject, fact.predicate, fact.object, many=many))
+    if slots:
+        _add_versions(memory, await graph.read(cypher.CURRENT_FACTS, slots=sorted(slots), at=FOREVER), FOREVER)
+
+
+def _add_versions(memory: Memory, rows: Iterable[list[Any]], at: int) -> None:
+    for slot, said, t_valid, t_invalid, t_created, founder, source in rows:
+        memory.versions[slot].append(
+            Version(
+                slot=slot,
+                object=said,
+                t_valid=t_valid,
+                t_invalid=t_invalid,
+                t_created=t_created,
+                founder=founder,
+                event_id=source,
+            )
+        )
+
+
+async def _contents(graph: Graph, memory: Memory, keys: Iterable[str]) -> None:
+    """What the current episodes of incidents say."""
+    known = {memory.incidents[key].episode_id: key for key in keys if key in memory.incidents}
+    for version_id, content, _ in await _read_contents(graph, sorted(known)):
+        memory.episodes[known[version_id]] = content
+
+
+async def _read_contents(graph: Graph, version_ids: Sequence[str]) -> list[tuple[str, Content, int]]:
+    if not version_ids:
+        return []
+    found = []
+    for *told, t_expired, mentions in await graph.read(cypher.EPISODE_CONTENTS, version_ids=version_ids):
+        row = dict(zip(EPISODE, told, strict=True))
+        mentioned = [(kind, role, key) for kind, role, key in mentions if key is not None]
+        found.append((row["version_id"], Content(row, mentioned), t_expired))
+    return found
+
+
+async def _supersessions(graph: Graph, memory: Memory, keys: Iterable[str], at: int) -> None:
+    asked = list(dict.fromkeys(keys))
+    for target, *edge in await graph.read(cypher.SUPERSESSIONS, incidents=asked, at=at):
+        memory.supersessions[target].append(Supersession(*edge))
+
+
+async def _revisions(graph: Graph, memory: Memory, origin: str, until: int, keys: set[str]) -> None:
+    """The revisions that incidents can fall back to, and what the episodes of these say, unless it was compacted."""
+    for key, revised_at, event_id, content_hash, t_created, result in await graph.read(
+        cypher.REVISIONS, origin=origin, until=until
+    ):
+        recorded = Recorded.model_validate_json(result)
+        if key in keys and recorded.episode_id is not None:
+            memory.revisions[key].append(Revision(revised_at, event_id, content_hash, recorded.episode_id, t_created))
+    wanted = {revision.episode_id for of_key in memory.revisions.values() for revision in of_key}
+    for version_id, content, t_expired in await _read_contents(graph, sorted(wanted)):
+        if t_expired > memory.horizon:
+            memory.contents[version_id] = content
