@@ -27,9 +27,10 @@ from twiceshy.settings import Settings
 from twiceshy.stores.graph import FIRST_GENERATION, Graphs
 from twiceshy.stream.codec import encode
 from workers.connections import Stores, open_stores
+from workers.entrance import wall_clock_ms
 from workers.fold import Stages
 from workers.graph import Logged
-from workers.guard import content_hash, wall_clock_ms
+from workers.guard import content_hash
 from workers.recall import Recall
 
 BATCH = 100

@@ -6,9 +6,9 @@ from twiceshy import IncidentPublisher, RecallClient
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from twiceshy.client import IncidentPublisher, OutcomeFollower, RecallClient, RecallTimeoutError
+    from twiceshy.client import IncidentPublisher, MemoryCommands, OutcomeFollower, RecallClient, RecallTimeoutError
 
-__all__ = ["IncidentPublisher", "OutcomeFollower", "RecallClient", "RecallTimeoutError"]
+__all__ = ["IncidentPublisher", "MemoryCommands", "OutcomeFollower", "RecallClient", "RecallTimeoutError"]
 
 
 def __getattr__(name: str) -> Any:

@@ -33,6 +33,7 @@ from workers.consolidate import ConsolidateStage
 from workers.embed import EmbedStage
 from workers.graph import GraphStage
 from workers.guard import GuardStage
+from workers.guard_commands import GuardCommandsStage
 from workers.lesson import LessonStage
 from workers.recall import Recall, RecallServer
 
@@ -159,6 +160,7 @@ class Process:
         return [
             (TOPICS.incidents_concluded, guard(backfill=False)),
             (TOPICS.incidents_backfill, guard(backfill=True)),
+            (TOPICS.memory_commands, GuardCommandsStage(self._settings, Decisions(stores.redis), progress)),
         ]
 
     def _attach_recall(self, app: faust.App, stores: Stores, outputs: Outputs, graphs: Graphs) -> None:

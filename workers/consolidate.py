@@ -13,7 +13,7 @@ from twiceshy.events.chain import Consolidated, EntryConsolidated, EntryReflecte
 from twiceshy.events.incident import MistakeCategory
 from twiceshy.stores import cypher
 from twiceshy.stores.graph import Graph, Graphs
-from twiceshy.stream.chain import ChainStage, NotesProgress, Stopwatch, by_tenant, extended, fresh, tenant_output
+from twiceshy.stream.chain import ChainStage, NotesProgress, Stopwatch, by_memory, extended, fresh, tenant_output
 from twiceshy.stream.outputs import tenant_partition
 from twiceshy.stream.records import Output
 from twiceshy.stream.topics import TOPICS
@@ -33,8 +33,9 @@ class ConsolidateStage(ChainStage[EntryReflected, EntryConsolidated]):
     async def apply(self, batch: Sequence[EntryReflected]) -> list[EntryConsolidated]:
         watch = Stopwatch()
         made: dict[int, Consolidated] = {}
-        for tenant, indexes in by_tenant(batch).items():
-            results = await self._consolidate(tenant, [batch[index] for index in indexes])
+        for (tenant, generation), indexes in by_memory(batch).items():
+            graph = await self._graphs.in_generation(generation).prepared(tenant)
+            results = await self._consolidate(graph, tenant, [batch[index] for index in indexes])
             made.update(zip(indexes, results, strict=True))
         return [
             extended(
@@ -50,8 +51,7 @@ class ConsolidateStage(ChainStage[EntryReflected, EntryConsolidated]):
     def outputs(self, came: EntryReflected, made: EntryConsolidated) -> list[Output]:
         return [*rule_outputs(made, self.name), self.pass_on(came, made)]
 
-    async def _consolidate(self, tenant: str, events: Sequence[EntryReflected]) -> list[Consolidated]:
-        graph = await self._graphs.prepared(tenant)
+    async def _consolidate(self, graph: Graph, tenant: str, events: Sequence[EntryReflected]) -> list[Consolidated]:
         seen = (await graph.watermarks())[self.name]
         touched = await _touched(graph, events)
         categories = sorted(set().union(*touched.values()))
@@ -117,6 +117,11 @@ async def _touched(graph: Graph, events: Sequence[EntryReflected]) -> dict[int, 
     ]
     if closed:
         for at, category in await graph.read(cypher.MISTAKES_CLOSED, closed=closed):
+            touched[at].add(category)
+    # Commands open and close mistakes that no incident of the batch tells of.
+    moved = [event.recorded.t_created for event in events if event.recorded.wide or event.reflected.resolved]
+    if moved:
+        for at, category in await graph.read(cypher.MISTAKES_MOVED, moved=moved):
             touched[at].add(category)
     for categories in touched.values():
         categories.discard(MistakeCategory.OTHER.value)

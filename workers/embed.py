@@ -5,33 +5,38 @@ Puts what became believed into Qdrant, closes what no longer is, and says what b
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from itertools import groupby
 
 import structlog
 
-from twiceshy.core.lexical import document_weights
-from twiceshy.core.memory import key_of
-from twiceshy.core.temporal import FOREVER
-from twiceshy.core.texts import embedding_text, lexical_text, rule_title
 from twiceshy.errors import TransientError
-from twiceshy.events.chain import EntryConsolidated, StandingRule
+from twiceshy.events.chain import (
+    Compaction,
+    EntryConsolidated,
+    MistakeResolution,
+    OriginInvalidation,
+    Switch,
+)
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.stores import cypher
 from twiceshy.stores.embeddings import Embedded, EmbeddingsClient
-from twiceshy.stores.graph import Graphs
+from twiceshy.stores.generations import Generations
+from twiceshy.stores.graph import Graph, Graphs
 from twiceshy.stores.points import Item
 from twiceshy.stores.vectors import POINTS_MAX, Vectors
 from twiceshy.stream.chain import (
     ChainStage,
     NotesProgress,
     Stopwatch,
-    by_tenant,
+    by_memory,
     chain_outcome,
     fresh,
     outcome_output,
 )
 from twiceshy.stream.records import Output
 from twiceshy.stream.topics import TOPICS
+from workers.compaction import compact
+from workers.embed_items import CarriedOver, drafts, invalidated, reversions
 
 PROBE_SECONDS = 2.0
 
@@ -39,6 +44,8 @@ log = structlog.get_logger()
 
 
 class EmbedStage(ChainStage[EntryConsolidated, IncidentOutcome]):
+    """The last stage. With ``carry_from``, what another generation has embedded is not embedded again."""
+
     name = "embed"
     model = EntryConsolidated
     topic = TOPICS.incidents_outcomes
@@ -50,30 +57,35 @@ class EmbedStage(ChainStage[EntryConsolidated, IncidentOutcome]):
         embeddings: EmbeddingsClient,
         progress: NotesProgress,
         patience_seconds: float,
+        *,
+        generations: Generations | None = None,
+        carry_from: str | None = None,
     ) -> None:
         super().__init__(progress)
         self._graphs = graphs
         self._vectors = vectors
         self._embeddings = embeddings
         self._patience_seconds = patience_seconds
+        self._generations = generations
+        self._carried_over = CarriedOver(vectors, carry_from)
         self._away_until = 0.0
 
     async def apply(self, batch: Sequence[EntryConsolidated]) -> list[IncidentOutcome]:
         watch = Stopwatch()
-        seen: dict[str, tuple[int, list[EntryConsolidated]]] = {}
-        for tenant, indexes in by_tenant(batch).items():
-            graph = await self._graphs.prepared(tenant)
+        fresh_events: dict[tuple[str, str], tuple[int, list[EntryConsolidated]]] = {}
+        for (tenant, generation), indexes in by_memory(batch).items():
+            graph = await self._graphs.in_generation(generation).prepared(tenant)
             watermark = (await graph.watermarks())[self.name]
             events = [batch[index] for index in indexes]
-            seen[tenant] = (watermark, [events[index] for index in fresh(events, watermark)])
-        items = await self._items([event for _, events in seen.values() for event in events])
+            fresh_events[tenant, generation] = watermark, [events[index] for index in fresh(events, watermark)]
+        items = await self._items([event for _, events in fresh_events.values() for event in events])
         await self._vectors.insert(items)
-        for tenant, (watermark, events) in seen.items():
-            if events:
-                await self._close_and_move(tenant, watermark, events)
+        for (tenant, generation), (watermark, events) in fresh_events.items():
+            await self._close_and_move(tenant, generation, watermark, events)
+        await self._follow_switches(batch)
         with_vector = await self._with_vector(batch, items)
         return [
-            chain_outcome(event, vector=with_vector.get(event.recorded.episode_id or "")).model_copy(
+            self._outcome(event, with_vector.get(event.recorded.episode_id or "")).model_copy(
                 update={"took_ms": {**event.took_ms, self.name: watch.ms()}}
             )
             for event in batch
@@ -85,24 +97,63 @@ class EmbedStage(ChainStage[EntryConsolidated, IncidentOutcome]):
     def outputs(self, came: EntryConsolidated, made: IncidentOutcome) -> list[Output]:
         return [outcome_output(made, self.name)]
 
-    async def _close_and_move(self, tenant: str, watermark: int, events: Sequence[EntryConsolidated]) -> None:
-        closed = [
-            (version_id, event.recorded.t_created)
-            for event in events
-            for version_id in (*event.recorded.expired, *event.consolidated.withdrawn)
-        ]
-        await self._vectors.close(self._graphs.generation, closed)
-        graph = await self._graphs.prepared(tenant)
-        last = max(event.recorded.t_created for event in events)
-        await graph.write_fenced(cypher.MOVE_WATERMARK, stage=self.name, seen=watermark, next_watermark=last)
+    def _outcome(self, event: EntryConsolidated, vector: bool | None) -> IncidentOutcome:
+        """What became of an entry. Some commands are decided behind graph."""
+        command = event.entry.command
+        if isinstance(command, MistakeResolution):
+            return chain_outcome(event, outcome="applied" if event.reflected.resolved else "rejected")
+        if isinstance(command, Switch):
+            return chain_outcome(event, outcome="applied" if event.generation == command.generation else "rejected")
+        return chain_outcome(event, vector=vector)
+
+    async def _close_and_move(
+        self, tenant: str, generation: str, watermark: int, events: Sequence[EntryConsolidated]
+    ) -> None:
+        """Changes what is there already, in order: an event that moves other items than its own does so alone."""
+        graph = await self._graphs.in_generation(generation).prepared(tenant)
+        seen = watermark
+        for alone, run in groupby(events, key=_alone):
+            for part in [[event] for event in run] if alone else [list(run)]:
+                if alone:
+                    await self._change_others(graph, part[0], seen)
+                closed = [
+                    (version_id, event.recorded.t_created)
+                    for event in part
+                    for version_id in (*event.recorded.expired, *event.consolidated.withdrawn)
+                ]
+                await self._vectors.close(generation, closed)
+                last = max(event.recorded.t_created for event in part)
+                await graph.write_fenced(cypher.MOVE_WATERMARK, stage=self.name, seen=seen, next_watermark=last)
+                seen = last
+
+    async def _change_others(self, graph: Graph, event: EntryConsolidated, seen: int) -> None:
+        tenant, generation, at = event.entry.tenant, event.generation, event.recorded.t_created
+        command = event.entry.command
+        if isinstance(command, Compaction):
+            if event.recorded.change == "applied":
+                await compact(graph, self._vectors, tenant, generation, command, seen)
+            return
+        moved = await invalidated(graph, at) if event.recorded.wide else reversions(event)
+        sources = {copy.made: (generation, copy.source) for copy in moved.copies}
+        points = await self._vectors.copies(sources)
+        await self._vectors.insert([copy.item(points[copy.made], at) for copy in moved.copies if copy.made in points])
+        await self._vectors.close(generation, [(version_id, at) for version_id in moved.closed])
+
+    async def _follow_switches(self, batch: Sequence[EntryConsolidated]) -> None:
+        """Moves recall's pointer to the generation that now has all that the entry's had before."""
+        for event in batch:
+            command = event.entry.command
+            if self._generations and isinstance(command, Switch) and command.generation == event.generation:
+                await self._generations.set_recalled(event.entry.tenant, event.generation)
 
     async def _items(self, events: Sequence[EntryConsolidated]) -> list[Item]:
-        drafts = [draft for event in events for draft in _drafts(event, self._graphs.generation)]
-        embedded = await self._embed([text for text, _ in drafts])
-        return [
-            Item(**item, dense=result.vector, vector_missing=result.vector is None and result.reason is None)
-            for (_, item), result in zip(drafts, embedded, strict=True)
-        ]
+        made = [draft for event in events for draft in drafts(event)]
+        carried = await self._carried_over.vectors(made)
+        new = [draft for draft in made if draft.version_id not in carried]
+        embedded = dict(
+            zip([draft.version_id for draft in new], await self._embed([draft.text for draft in new]), strict=True)
+        )
+        return [draft.item(carried.get(draft.version_id) or embedded[draft.version_id]) for draft in made]
 
     async def _embed(self, texts: Sequence[str]) -> list[Embedded]:
         """A vector for each text; while the embedder is away, nothing, so that the words are indexed at least."""
@@ -118,9 +169,14 @@ class EmbedStage(ChainStage[EntryConsolidated, IncidentOutcome]):
 
     async def _with_vector(self, batch: Sequence[EntryConsolidated], items: Sequence[Item]) -> dict[str, bool]:
         known = {item.version_id: item.dense is not None for item in items}
-        asked = {event.recorded.episode_id for event in batch if event.recorded.episode_id} - known.keys()
-        payloads = await self._vectors.payloads(self._graphs.generation, sorted(asked))
-        return known | {version_id: payload["has_vector"] for version_id, payload in payloads.items()}
+        asked: dict[str, set[str]] = {}
+        for event in batch:
+            if event.recorded.episode_id and event.recorded.episode_id not in known:
+                asked.setdefault(event.generation, set()).add(event.recorded.episode_id)
+        for generation, version_ids in asked.items():
+            payloads = await self._vectors.payloads(generation, sorted(version_ids))
+            known |= {version_id: payload["has_vector"] for version_id, payload in payloads.items()}
+        return known
 
     async def fill_missing(self) -> int:
         """Embeds items that were indexed by their words alone; how many got their vector.
@@ -128,68 +184,20 @@ class EmbedStage(ChainStage[EntryConsolidated, IncidentOutcome]):
         Raises:
             TransientError: the embedder is still away.
         """
-        generation = self._graphs.generation
-        payloads = await self._vectors.missing(generation, POINTS_MAX)
+        payloads = await self._vectors.missing(POINTS_MAX)
         if not payloads:
             return 0
         embedded = await self._embeddings.embed(
             [payload["text"] for payload in payloads], deadline_seconds=self._patience_seconds
         )
         self._away_until = 0.0
-        found = {payload["version_id"]: result.vector for payload, result in zip(payloads, embedded, strict=True)}
-        await self._vectors.fill(generation, found)
-        log.info("vectors_filled", items=len(found))
-        return len(found)
+        places = [(payload["generation"], payload["version_id"]) for payload in payloads]
+        await self._vectors.fill({place: one.vector for place, one in zip(places, embedded, strict=True)})
+        log.info("vectors_filled", items=len(places))
+        return len(places)
 
 
-Draft = tuple[str, dict[str, Any]]
-
-
-def _drafts(event: EntryConsolidated, generation: str) -> list[Draft]:
-    """Text to embed and the item without its vector, for each version that an entry made."""
-    drafts = [_rule_draft(event, generation, standing) for standing in event.consolidated.made]
-    if event.entry.incident is not None and event.recorded.change in ("remembered", "corrected"):
-        drafts.append(_episode_draft(event, generation))
-    return drafts
-
-
-def _episode_draft(event: EntryConsolidated, generation: str) -> Draft:
-    incident, recorded = event.entry.incident, event.recorded
-    if incident is None or recorded.episode_id is None or recorded.t_valid is None:
-        raise ValueError("an incident was recorded without an episode")
-    text = embedding_text(incident)
-    return text, {
-        **_place(event, generation, recorded.episode_id, "episode", recorded.t_valid),
-        "lexical": document_weights(incident.title, lexical_text(incident)),
-        "payload": {
-            "slot": f"episode|{key_of(incident)}",
-            "incident": key_of(incident),
-            "origin": incident.origin.name,
-            "trust": event.entry.settings.origin_trust,
-            "body": incident.model_dump_json(exclude={"details"}, exclude_defaults=True),
-            "text": text,
-            "content_hash": event.entry.content_hash,
-        },
-    }
-
-
-def _rule_draft(event: EntryConsolidated, generation: str, standing: StandingRule) -> Draft:
-    text = f"{rule_title(standing)}\n{standing.statement}"
-    return text, {
-        **_place(event, generation, standing.version_id, "rule", standing.t_valid),
-        "lexical": document_weights(rule_title(standing), standing.statement),
-        "payload": {"slot": f"rule|{standing.category.value}", "category": standing.category.value, "text": text},
-    }
-
-
-def _place(event: EntryConsolidated, generation: str, version_id: str, kind: str, t_valid: int) -> dict[str, Any]:
-    return {
-        "version_id": version_id,
-        "tenant": event.entry.tenant,
-        "generation": generation,
-        "kind": kind,
-        "t_valid": t_valid,
-        "t_invalid": FOREVER,
-        "t_created": event.recorded.t_created,
-        "t_expired": FOREVER,
-    }
+def _alone(event: EntryConsolidated) -> bool:
+    """Whether an event changes items that are not its own, so that those before it have to be there."""
+    command = event.entry.command
+    return bool(event.recorded.reversions) or isinstance(command, Compaction | OriginInvalidation)

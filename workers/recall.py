@@ -34,7 +34,7 @@ from twiceshy.stream.outputs import Outputs
 from twiceshy.stream.records import Output, Record
 from twiceshy.stream.topics import TOPICS
 from twiceshy.stream.trace import traced
-from workers.guard import claimed_tenant, wall_clock_ms
+from workers.entrance import claimed_tenant, wall_clock_ms
 from workers.recall_answer import Recall
 from workers.recall_replies import NoReplyToError, RefusedReplyTopicError, ReplyTo, ReplyTopics
 

@@ -22,7 +22,7 @@ from twiceshy.stores.embeddings import EmbeddingsClient
 from twiceshy.stores.graph import Graphs
 from twiceshy.stores.points import Scope
 from twiceshy.stores.vectors import Vectors
-from workers.guard import wall_clock_ms
+from workers.entrance import wall_clock_ms
 from workers.recall_items import Items, read_graph, read_payloads
 from workers.recall_legs import Found, Legs, Question
 from workers.recall_size import fitted

@@ -9,7 +9,6 @@ from tests.incidents import incident
 from tests.rig import Publisher, Rig
 from twiceshy.client import RecallClient
 from twiceshy.events.recall import RecallReplied
-from twiceshy.stores.graph import FIRST_GENERATION
 
 FILL_SECONDS_MAX = 60.0
 BACK_SECONDS_MAX = 30.0
@@ -67,6 +66,6 @@ async def whole_reply(client: RecallClient, query: str) -> RecallReplied:
 async def until_no_vector_is_missing(rig: Rig) -> None:
     deadline = time.monotonic() + FILL_SECONDS_MAX
     async with rig.stores() as stores:
-        while await stores.vectors.missing(FIRST_GENERATION, 1):
+        while await stores.vectors.missing(1):
             assert time.monotonic() < deadline, "a vector is still missing"
             await asyncio.sleep(0.2)

@@ -187,7 +187,7 @@ class Place:
 async def _places(consumer: AIOKafkaConsumer, progress: Progress) -> dict[str, Place]:
     inputs = progress.beside("inputs")
     places = {"guard": Place(0, 0)}
-    for topic in (TOPICS.incidents_concluded, TOPICS.incidents_backfill):
+    for topic in (TOPICS.incidents_concluded, TOPICS.incidents_backfill, TOPICS.memory_commands):
         places["guard"] += _place(await end_offsets(consumer, topic), await inputs.of(topic.name))
     ends = await end_offsets(consumer, TOPICS.memory_log)
     for stage in STAGES:

@@ -8,7 +8,7 @@ from twiceshy.core.scan import scan
 from twiceshy.events.common import milliseconds
 from twiceshy.events.incident import IncidentConcluded
 from twiceshy.settings import Settings
-from workers.guard import AHEAD_MS_MAX
+from workers.entrance import AHEAD_MS_MAX
 
 
 @dataclass(slots=True)

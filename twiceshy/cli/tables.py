@@ -100,9 +100,9 @@ def open_table(
 ) -> Table:
     """The table of ``lines``, UTF-8 with or without a byte order mark, of which the header is read now.
 
-    ``columns`` are pairs of a field and the column that it is read from. A column that nobody names is read as the
-    field of its own name, if there is one that has no other source. ``constants`` are pairs of a field and its value
-    in every row.
+    ``columns`` are pairs of a field and the column that it is read from. A column that is in none of them is read as
+    the field of its own name, if there is one that has no other source. ``constants`` are pairs of a field and what
+    it is in every row.
 
     Raises:
         TableError: there is no header, or fields and columns do not come together.
@@ -118,7 +118,9 @@ def open_table(
     header = tuple(_one_line(name) for name in first.cells)
     fixed = _constants(constants)
     fields = _mapped(header, columns, fixed)
-    for field, positions in _named_like_fields(header).items():
+    # Who maps a column says what it is: Jira's Summary is a title, and not a summary too.
+    taken = {position for positions in fields.values() for position in positions}
+    for field, positions in _named_like_fields(header, taken).items():
         if field not in fields and field not in fixed:
             fields[field] = _sole(field, positions, header)
     if missing := [field for field in REQUIRED if field not in fields and field not in fixed]:
@@ -197,13 +199,14 @@ def _mapped(
     return fields
 
 
-def _named_like_fields(header: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
-    """Fields to the columns that have their names, or for the fixed ones the same but for case and spaces."""
+def _named_like_fields(header: tuple[str, ...], taken: set[int]) -> dict[str, tuple[int, ...]]:
+    """Fields to the columns, of those not ``taken``, that have their names: for the fixed ones but for case and
+    spaces."""
     found: dict[str, tuple[int, ...]] = {}
     for position, name in enumerate(header):
         folded = name.casefold().replace(" ", "_")
         field = folded if folded in FIXED else name
-        if is_field(field):
+        if position not in taken and is_field(field):
             found[field] = (*found.get(field, ()), position)
     return found
 

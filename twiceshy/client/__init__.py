@@ -1,7 +1,8 @@
-"""What alerting and agents import: publish incidents, follow what becomes of them, ask the memory."""
+"""What alerting, agents and operators import: publish incidents, follow what becomes of them, ask and correct."""
 
+from twiceshy.client.commands import MemoryCommands
 from twiceshy.client.outcomes import OutcomeFollower
 from twiceshy.client.publisher import IncidentPublisher
 from twiceshy.client.recall import RecallClient, RecallTimeoutError
 
-__all__ = ["IncidentPublisher", "OutcomeFollower", "RecallClient", "RecallTimeoutError"]
+__all__ = ["IncidentPublisher", "MemoryCommands", "OutcomeFollower", "RecallClient", "RecallTimeoutError"]

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from twiceshy.errors import TransientError
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.settings import Settings
-from twiceshy.stream.admin import reader
+from twiceshy.stream.admin import partition_ends, reader
 from twiceshy.stream.topics import TOPICS
 
 POLL_MS_MAX = 1_000
@@ -37,8 +37,8 @@ class OutcomeFollower:
         try:
             topic = TOPICS.incidents_outcomes
             partitions = [TopicPartition(topic.name, number) for number in range(topic.partitions)]
+            ends = await partition_ends(self._consumer, partitions)
             self._consumer.assign(partitions)
-            ends = await self._consumer.end_offsets(partitions)
             for partition, offset in ends.items():
                 self._consumer.seek(partition, offset)
         except KafkaError as error:

@@ -1,5 +1,6 @@
 """What was said about a slot: observations, and the versions that they make and expire."""
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 
@@ -14,11 +15,20 @@ from twiceshy.events.incident import IncidentConcluded
 
 FACT = "fact|"
 
+_PART = re.compile(r"(?:[^\\|]|\\.)+")
+_ESCAPED = re.compile(r"\\(.)")
+
 
 def fact_slot(names: Names, subject: str, predicate: str, said: str, *, many: bool) -> str:
     """A fact's identity within a tenant, by the names of the moment; a many-valued one has its object in it too."""
     parts = (names.resolved(subject), predicate, *((names.resolved(said),) if many else ()))
     return FACT + "|".join(part.replace("\\", "\\\\").replace("|", "\\|") for part in parts)
+
+
+def slot_parts(slot: str) -> tuple[str, str]:
+    """The subject and the predicate that `fact_slot` made a slot of."""
+    subject, predicate = (_ESCAPED.sub(r"\1", part) for part in _PART.findall(slot.removeprefix(FACT))[:2])
+    return subject, predicate
 
 
 def claimed(row: Row, names: Names) -> Claimed:

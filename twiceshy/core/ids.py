@@ -56,6 +56,21 @@ def incident_key(origin: str, fingerprint: str) -> str:
     return f"{origin.replace('%', '%25').replace('/', '%2F')}/{fingerprint}"
 
 
+def incident_parts(key: str) -> tuple[str, str]:
+    """The origin and the fingerprint that a key names, the inverse of `incident_key`.
+
+    Raises:
+        ValueError: it has no slash, and so no two parts.
+
+    >>> incident_parts("grafana%2Feu/42")
+    ('grafana/eu', '42')
+    """
+    origin, slash, fingerprint = key.partition("/")
+    if not slash:
+        raise ValueError("there is no slash between origin and fingerprint")
+    return origin.replace("%2F", "/").replace("%25", "%"), fingerprint
+
+
 def version_id(tenant: str, slot: str, t_valid: int, t_created: int) -> str:
     """The id of a version: where it begins on both axes (epoch milliseconds) in its slot.
 

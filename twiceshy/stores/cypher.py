@@ -376,28 +376,33 @@ MATCH (m:Meta {stage: $stage})
 WHERE m.watermark = $seen
 SET m.watermark = $next
 WITH m
-CALL { UNWIND $lessons AS r CREATE (n:MemoryLesson) SET n = r RETURN count(*) AS lessons }
-CALL { UNWIND $playbooks AS r CREATE (n:MemoryPlaybook) SET n = r RETURN count(*) AS playbooks }
-CALL { UNWIND $mistakes AS r CREATE (n:MemoryMistake) SET n = r RETURN count(*) AS mistakes }
+CALL { UNWIND $lessons AS r MERGE (n:MemoryLesson {version_id: r.version_id}) SET n = r RETURN count(*) AS lessons }
+CALL {
+  UNWIND $playbooks AS r
+  MERGE (n:MemoryPlaybook {version_id: r.version_id})
+  SET n = r
+  RETURN count(*) AS playbooks
+}
+CALL { UNWIND $mistakes AS r MERGE (n:MemoryMistake {version_id: r.version_id}) SET n = r RETURN count(*) AS mistakes }
 CALL {
   UNWIND $lessons AS r
   MATCH (a:MemoryLesson {version_id: r.version_id})
   MATCH (b:MemoryEpisode {version_id: r.episode_id})
-  CREATE (a)-[x:RESTS_ON {t_created: r.t_created, source: r.source, status: r.status, confidence_score: 1.0}]->(b)
+  MERGE (a)-[x:RESTS_ON {t_created: r.t_created, source: r.source, status: r.status, confidence_score: 1.0}]->(b)
   RETURN count(*) AS lesson_edges
 }
 CALL {
   UNWIND $playbooks AS r
   MATCH (a:MemoryPlaybook {version_id: r.version_id})
   MATCH (b:MemoryEpisode {version_id: r.episode_id})
-  CREATE (a)-[x:RESTS_ON {t_created: r.t_created, source: r.source, status: r.status, confidence_score: 1.0}]->(b)
+  MERGE (a)-[x:RESTS_ON {t_created: r.t_created, source: r.source, status: r.status, confidence_score: 1.0}]->(b)
   RETURN count(*) AS playbook_edges
 }
 CALL {
   UNWIND $mistakes AS r
   MATCH (a:MemoryMistake {version_id: r.version_id})
   MATCH (b:MemoryEpisode {version_id: r.episode_id})
-  CREATE (a)-[x:RESTS_ON {t_created: r.t_created, source: r.source, status: r.status, confidence_score: 1.0}]->(b)
+  MERGE (a)-[x:RESTS_ON {t_created: r.t_created, source: r.source, status: r.status, confidence_score: 1.0}]->(b)
   RETURN count(*) AS mistake_edges
 }
 CALL {
@@ -422,6 +427,46 @@ CALL {
   RETURN count(*) AS closed_mistakes
 }
 RETURN m.watermark
+"""
+
+EPISODES_PURGED = """
+MATCH (e:MemoryEpisode)
+WHERE e.t_expired = $at AND e.origin = $origin AND e.said_at >= $since
+RETURN DISTINCT e.incident
+"""
+
+EPISODES_MADE = """
+MATCH (e:MemoryEpisode)
+WHERE e.t_created = $at
+RETURN e.incident, e.version_id, e.body, e.t_valid, e.said_at, e.trust
+ORDER BY e.incident
+"""
+
+RESOLVE_MISTAKE = """
+MATCH (m:Meta {stage: $stage})
+WHERE m.watermark = $seen
+SET m.watermark = $next
+WITH m
+CALL {
+  MATCH (n:MemoryMistake {version_id: $version_id})
+  WHERE n.t_expired = $forever AND n.t_created < $at
+  SET n.t_expired = $at
+  RETURN count(*) AS resolved
+}
+RETURN m.watermark
+"""
+
+MISTAKE_RESOLVED = """
+MATCH (n:MemoryMistake {version_id: $version_id})
+WHERE n.t_expired = $at
+RETURN n.version_id
+"""
+
+MISTAKES_MOVED = """
+UNWIND $moved AS at
+MATCH (n:MemoryMistake)
+WHERE n.t_created = at OR n.t_expired = at
+RETURN DISTINCT at, n.category
 """
 
 MISTAKES_CLOSED = """
@@ -557,6 +602,62 @@ CALL {
                   f.t_valid, f.t_invalid, f.t_created, f.t_expired]) AS facts
 }
 RETURN episodes, taught, rules, facts
+"""
+
+# What a compaction drops. Labels cannot be parameters: these come from a closed list.
+VERSIONED = ("MemoryEpisode", "MemoryFact", "MemoryLesson", "MemoryPlaybook", "MemoryMistake", "MemoryRule")
+
+EXPIRED_VERSIONS = {
+    label: f"""
+MATCH (n:{label})
+WHERE n.t_expired <= $before
+RETURN n.version_id
+ORDER BY n.version_id
+"""
+    for label in VERSIONED
+}
+
+EXPIRED_BEFORE = "".join(
+    f"""
+CALL {{
+  MATCH (n:{label})
+  WHERE n.t_expired <= $before
+  RETURN count(n) AS {label}
+}}"""
+    for label in VERSIONED
+) + f"""
+RETURN {", ".join(VERSIONED)}
+"""
+
+DROP_VERSIONS = {
+    label: f"""
+MATCH (m:Meta {{stage: $stage}})
+WHERE m.watermark = $seen
+WITH m
+CALL {{
+  UNWIND $version_ids AS version_id
+  MATCH (n:{label} {{version_id: version_id}})
+  DETACH DELETE n
+  RETURN count(*) AS dropped
+}}
+RETURN m.watermark
+"""
+    for label in VERSIONED
+}
+
+SET_HORIZON = """
+MATCH (m:Meta {stage: $stage})
+WHERE m.watermark = $seen
+SET m.horizon = $horizon
+RETURN m.watermark
+"""
+
+# What an invalidation did to episodes, wherever they are from.
+EPISODES_AT = """
+MATCH (e:MemoryEpisode)
+WHERE e.t_created = $at OR e.t_expired = $at
+RETURN e.version_id, e.copy_of, e.t_valid, e.t_invalid, e.t_created, e.t_expired
+ORDER BY e.version_id
 """
 
 EXPORT_NODES = """

@@ -189,6 +189,15 @@ class Graphs:
         self.redis = redis
         self.generation = generation
         self._prepared: dict[str, Graph] = {}
+        self._others: dict[str, Graphs] = {}
+
+    def in_generation(self, generation: str) -> "Graphs":
+        """The graphs of another generation, or these."""
+        if generation == self.generation:
+            return self
+        if generation not in self._others:
+            self._others[generation] = Graphs(self.redis, generation)
+        return self._others[generation]
 
     def of(self, tenant: str) -> Graph:
         """A tenant's graph, as it is: for reads."""

@@ -70,6 +70,26 @@ def point_id(generation: str, version_id: str) -> str:
     return derive("point", generation, version_id)
 
 
+def copied(point: models.Record, **changes: Any) -> Item:
+    """An item with another's vectors and payload, and other stamps, generation or version."""
+    payload, named = dict(point.payload or {}), point.vector
+    vectors: Any = named or {}
+    words = vectors[LEXICAL]
+    placed = {name: payload.pop(name) for name in _PLACED if name in payload}
+    payload.pop("has_vector")
+    return Item(
+        **{**placed, **changes},
+        lexical=dict(zip(words.indices, words.values, strict=True)),
+        dense=vectors.get(DENSE),
+        payload=payload,
+    )
+
+
+_PLACED = (
+    "version_id", "tenant", "generation", "kind", "t_valid", "t_invalid", "t_created", "t_expired", "vector_missing",
+)  # fmt: skip
+
+
 def to_point(item: Item) -> models.PointStruct:
     vector: dict[str, Any] = {
         LEXICAL: models.SparseVector(indices=list(item.lexical), values=list(item.lexical.values()))

@@ -14,6 +14,7 @@ from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from twiceshy.core.lexical import TOKENISER_VERSION
+from twiceshy.core.sequences import batched
 from twiceshy.errors import NotReadyError, TransientError
 from twiceshy.stores.embeddings import Model, Vector
 from twiceshy.stores.points import (
@@ -173,24 +174,29 @@ class Vectors:
             )
         return {(point.payload or {})["version_id"]: point.payload or {} for point in points}
 
-    async def missing(self, generation: str, limit: int) -> list[dict[str, Any]]:
-        """Payloads of items that are found by their words alone, for want of a vector."""
+    async def copies(self, places: dict[str, tuple[str, str]]) -> dict[str, models.Record]:
+        """Points with their vectors, by key of ``places``, which has (generation, version id) of each."""
+        keys = {point_id(*place): key for key, place in places.items()}
+        found: dict[str, models.Record] = {}
+        for chunk in batched(keys, POINTS_MAX):
+            async with answering():
+                points = await self._client.retrieve(self.collection, chunk, with_payload=True, with_vectors=True)
+            found |= {keys[str(point.id)]: point for point in points}
+        return found
+
+    async def missing(self, limit: int) -> list[dict[str, Any]]:
+        """Payloads of items that are found by their words alone, for want of a vector; of any generation."""
         condition = models.Filter(
-            must=[
-                models.FieldCondition(key="vector_missing", match=models.MatchValue(value=True)),
-                models.FieldCondition(key="generation", match=models.MatchValue(value=generation)),
-            ]
+            must=[models.FieldCondition(key="vector_missing", match=models.MatchValue(value=True))]
         )
         async with answering():
             points, _ = await self._client.scroll(self.collection, condition, limit=limit, with_payload=True)
         return [point.payload or {} for point in points]
 
-    async def fill(self, generation: str, vectors: dict[str, Vector | None]) -> None:
-        """Gives items the vectors that they lacked, by version id; None for a text that cannot have one."""
-        found = {point_id(generation, version): vector for version, vector in vectors.items() if vector is not None}
-        never: list[models.ExtendedPointId] = [
-            point_id(generation, version) for version, vector in vectors.items() if vector is None
-        ]
+    async def fill(self, vectors: dict[tuple[str, str], Vector | None]) -> None:
+        """Gives items the vectors that they lacked, by generation and version id; None for a text that has none."""
+        found = {point_id(*place): vector for place, vector in vectors.items() if vector is not None}
+        never: list[models.ExtendedPointId] = [point_id(*place) for place, vector in vectors.items() if vector is None]
         async with answering():
             if found:
                 points = [models.PointVectors(id=point, vector={DENSE: vector}) for point, vector in found.items()]
@@ -218,13 +224,14 @@ class Vectors:
             if offset is None:
                 return
 
-    async def drop(self, tenant: str, generation: str) -> None:
-        """Deletes a tenant's points of one generation."""
+    async def drop(self, tenant: str, generation: str, *, expired_by: int | None = None) -> None:
+        """Deletes a tenant's points of one generation: all, or the versions that were expired by a moment."""
+        chosen: list[models.Condition] = [*owner_conditions(tenant, generation)]
+        if expired_by is not None:
+            chosen.append(models.FieldCondition(key="t_expired", range=models.Range(lte=expired_by)))
         async with answering():
             await self._client.delete(
-                self.collection,
-                models.FilterSelector(filter=models.Filter(must=owner_conditions(tenant, generation))),
-                wait=True,
+                self.collection, models.FilterSelector(filter=models.Filter(must=chosen)), wait=True
             )
 
     async def aclose(self) -> None:

@@ -3,7 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from twiceshy.core.memory import key_of
 from twiceshy.errors import PoisonError
@@ -53,15 +53,21 @@ def outcome_output(outcome: IncidentOutcome, worker: str) -> Output:
     )
 
 
-def chain_outcome(event: ChainEvent, *, vector: bool | None = None, skipped: tuple[str, ...] = ()) -> IncidentOutcome:
-    """What became of the entry of a chain event."""
+def chain_outcome(
+    event: ChainEvent,
+    *,
+    outcome: Literal["applied", "rejected"] | None = None,
+    vector: bool | None = None,
+    skipped: tuple[str, ...] = (),
+) -> IncidentOutcome:
+    """What became of the entry of a chain event; ``outcome`` is that of a command that a stage after graph decides."""
     incident = event.entry.incident
     return IncidentOutcome(
         event_id=event.entry.event_id,
         tenant=event.entry.tenant,
         origin=incident.origin.name if incident else None,
         fingerprint=incident.fingerprint if incident else None,
-        outcome=event.recorded.change,
+        outcome=outcome or event.recorded.change,
         current=event.current,
         known_at=instant(event.recorded.t_created),
         vector=vector,
@@ -139,11 +145,11 @@ class ChainStage(Generic[In, Out]):
         }
 
 
-def by_tenant(batch: Sequence[In]) -> dict[str, list[int]]:
-    """Indexes into ``batch`` by tenant, in order."""
-    indexes: dict[str, list[int]] = defaultdict(list)
+def by_memory(batch: Sequence[In]) -> dict[tuple[str, str], list[int]]:
+    """Indexes into ``batch`` by tenant and generation, in order."""
+    indexes: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, event in enumerate(batch):
-        indexes[event.entry.tenant].append(index)
+        indexes[event.entry.tenant, event.generation].append(index)
     return indexes
 
 

@@ -12,7 +12,7 @@ from twiceshy.cli import app
 from twiceshy.cli.output import START_IT, shown
 from twiceshy.local.processes import free_port
 
-COMMANDS = ("up", "demo", "publish", "recall", "export", "fold", "doctor", "worker", "topics")
+COMMANDS = ("up", "demo", "publish", "import", "recall", "export", "fold", "doctor", "worker", "topics")
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,9 @@ def test_wrong_argument_is_told_in_one_sentence(arguments: tuple[str, ...], told
     assert ended.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", [("recall", "x"), ("publish", "-"), ("export",), ("fold",), ("topics", "create")])
+@pytest.mark.parametrize(
+    "arguments", [("recall", "x"), ("publish", "-"), ("import", "-"), ("export",), ("fold",), ("topics", "create")]
+)
 def test_stack_that_does_not_run_is_told_in_one_sentence(arguments: tuple[str, ...]) -> None:
     ended = run(*arguments)
     assert ended.exit_code == 1

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twiceshy.core import ids
-from twiceshy.core.ids import NAMESPACE, derive, event_id, incident_key, version_id
+from twiceshy.core.ids import NAMESPACE, derive, event_id, incident_key, incident_parts, version_id
 
 # Separators and lengths are what a careless joining stumbles over; surrogates are what strict UTF-8 does.
 texts = st.text(st.sampled_from('a1/%:,|"\\\ud83d\ude00😀')) | st.text()
@@ -85,5 +85,9 @@ def test_incident_key_can_be_read() -> None:
 
 @given(texts, texts)
 def test_incident_key_gives_back_its_origin_and_fingerprint(origin: str, fingerprint: str) -> None:
-    escaped, _, rest = incident_key(origin, fingerprint).partition("/")
-    assert (escaped.replace("%2F", "/").replace("%25", "%"), rest) == (origin, fingerprint)
+    assert incident_parts(incident_key(origin, fingerprint)) == (origin, fingerprint)
+
+
+def test_what_has_no_slash_names_no_incident() -> None:
+    with pytest.raises(ValueError, match="no slash"):
+        incident_parts("pagerduty")

@@ -1,0 +1,142 @@
+"""what comes in → guard's entrance → memory.log.v1
+
+What guard does alike with each of its inputs: what it refuses, how an entry gets its place in the log, and what it
+tells of the rest.
+"""
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+import orjson
+
+from twiceshy.core.ids import event_id
+from twiceshy.errors import PoisonError
+from twiceshy.events.chain import EntryLogged, StampedSettings
+from twiceshy.events.common import EVENT_BYTES_MAX, Event, milliseconds
+from twiceshy.events.outcome import IncidentOutcome
+from twiceshy.settings import Settings
+from twiceshy.stores.notes import Decided, Decisions, Progress
+from twiceshy.stream.chain import outcome_output, tenant_output
+from twiceshy.stream.codec import Attributes, attributes, binary, claimed
+from twiceshy.stream.records import Output, Record
+from twiceshy.stream.topics import TOPICS, Topic
+
+AHEAD_MS_MAX = 24 * 3_600_000
+ADMITTED = "admit"
+
+
+def wall_clock_ms() -> int:
+    return int(time.time() * 1_000)
+
+
+class Entrance:
+    """What guard's stages have in common, over one of its inputs."""
+
+    def __init__(
+        self, topic: Topic, settings: Settings, decisions: Decisions, progress: Progress, clock_ms: Callable[[], int]
+    ) -> None:
+        self._topic = topic
+        self._settings = settings
+        self._decisions = decisions
+        self._inputs = progress.beside("inputs")
+        self._clock_ms = clock_ms
+
+    def opened(self, record: Record) -> tuple[Record, Attributes]:
+        """The record in binary mode, and what it says that it is.
+
+        Raises:
+            PoisonError: it is no event of the topic, or too long for one.
+        """
+        record = binary(record)
+        about = attributes(record)
+        if about.type not in self._topic.events:
+            raise PoisonError("unknown_type", f"This topic takes {', '.join(self._topic.events)}, not {about.type!r}.")
+        if record.value is not None and len(record.value) > EVENT_BYTES_MAX:
+            raise PoisonError(
+                "too_large", f"An event has at most {EVENT_BYTES_MAX} bytes: this one has {len(record.value)}."
+            )
+        return record, about
+
+    def check(self, tenant: str, times: Mapping[str, datetime]) -> None:
+        """Refuses an event of an unknown tenant, and one with a time, by the field's name, that lies too far ahead.
+
+        Raises:
+            PoisonError: so it is; the sentence says what to change.
+        """
+        if tenant not in self._settings.tenants:
+            raise PoisonError(
+                "unknown_tenant",
+                f"There is no tenant {tenant!r}. Add it to `tenants` in twiceshy.toml, or correct the name.",
+            )
+        latest = self._clock_ms() + AHEAD_MS_MAX
+        for field, moment in times.items():
+            if milliseconds(moment) > latest:
+                raise PoisonError("in_the_future", f"{field} is more than 24 h ahead of the clock.")
+
+    async def decide(self, asked: Sequence[tuple[str, str, str]]) -> list[Decided]:
+        """The decision about each (tenant, event id, verdict proposed)."""
+        return await self._decisions.decide(asked, self._clock_ms())
+
+    def refused(self, record: Record, error: PoisonError) -> Output:
+        """The outcome of a record that is dead-lettered, under the id that its publisher waits for."""
+        record = claimed(record)
+        tenant = claimed_tenant(record.value)
+        identity = event_id(
+            tenant or "",
+            record.headers.get("ce_source", b"").decode("utf-8", "replace"),
+            record.headers.get("ce_id", b"").decode("utf-8", "replace"),
+            record.value or b"",
+        )
+        known = tenant if tenant in self._settings.tenants else None
+        outcome = IncidentOutcome(
+            event_id=identity, tenant=known, outcome="dead_lettered", reason=error.code, detail=error.detail
+        )
+        return outcome_output(outcome, "guard")
+
+    async def note(self, records: Sequence[Record]) -> None:
+        """Notes how far the input was read."""
+        for topic in {record.topic for record in records}:
+            last = {r.partition: (r.offset, "") for r in records if r.topic == topic}
+            await self._inputs.note_positions(topic, last)
+
+
+def append(entry: EntryLogged) -> Output:
+    """An entry for the log, in its tenant's order."""
+    # Fresh for each append, so that compaction drops nothing but what a tombstone erases.
+    key = f"{entry.tenant}/{entry.event_id}/{uuid.uuid4()}".encode()
+    return tenant_output(
+        TOPICS.memory_log, entry, tenant=entry.tenant, key=key, event_id=entry.event_id, worker="guard"
+    )
+
+
+def stamped(settings: Settings, origin_trust: float) -> StampedSettings:
+    """The settings that travel with an entry, as they are now."""
+    return StampedSettings(
+        origin_trust=origin_trust,
+        many_valued=settings.many_valued,
+        rule_incidents_min=settings.rule_incidents_min,
+    )
+
+
+def canonical_hash(event: Event, exclude: Mapping[str, Any] | None = None) -> str:
+    """SHA-256 of an event as canonical JSON: equal for equal content, whatever its spelling on the wire."""
+    canonical = orjson.dumps(
+        event.model_dump(exclude_defaults=True, exclude=dict(exclude or {})),
+        default=milliseconds,  # of a time, which can be told in any offset
+        option=orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME,
+    )
+    return sha256(canonical).hexdigest()
+
+
+def claimed_tenant(body: bytes | None) -> str | None:
+    """The tenant that a body claims, whatever else is wrong with it."""
+    try:
+        parsed = orjson.loads(body or b"")
+    except orjson.JSONDecodeError:
+        return None
+    tenant = parsed.get("tenant") if isinstance(parsed, dict) else None
+    return tenant if isinstance(tenant, str) else None

@@ -1,0 +1,132 @@
+"""memory.commands.v1 → guard → memory.log.v1
+
+Admits what operators ask of the memory into the log, in the tenant's one order with its incidents.
+
+Whoever may write to the topic may give any command to any tenant: its access list decides, and `who` is noted, not
+proved. So nobody but operators gets the right to write there.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
+
+from twiceshy.core.commands import OPERATOR_TRUST
+from twiceshy.core.ids import event_id
+from twiceshy.core.temporal import effective_revision_time
+from twiceshy.errors import PoisonError
+from twiceshy.events.catalogue import TYPE_OF
+from twiceshy.events.chain import Admission, EntryLogged, LoggedCommand, OriginInvalidation
+from twiceshy.events.commands import Command, ModeChangeRequested
+from twiceshy.events.quarantine import AuditRecorded
+from twiceshy.settings import Settings
+from twiceshy.stores.notes import Decisions, Progress
+from twiceshy.stream.chain import tenant_output
+from twiceshy.stream.codec import Attributes, decode, event_model
+from twiceshy.stream.records import Output, Record
+from twiceshy.stream.topics import TOPICS
+from workers.entrance import ADMITTED, Entrance, append, canonical_hash, stamped, wall_clock_ms
+
+_LOGGED: TypeAdapter[LoggedCommand] = TypeAdapter(Annotated[LoggedCommand, Field(discriminator="kind")])
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A valid command, as the log has it."""
+
+    event_id: str
+    attributes: Attributes
+    command: LoggedCommand
+
+
+class GuardCommandsStage:
+    name = "guard-commands"
+
+    def __init__(
+        self,
+        settings: Settings,
+        decisions: Decisions,
+        progress: Progress,
+        *,
+        clock_ms: Callable[[], int] = wall_clock_ms,
+    ) -> None:
+        self._settings = settings
+        self._entrance = Entrance(TOPICS.memory_commands, settings, decisions, progress, clock_ms)
+
+    def decode(self, record: Record) -> Given:
+        """The command in a record, checked against all that guard refuses."""
+        record, about = self._entrance.opened(record)
+        model = event_model(about)
+        if model is ModeChangeRequested:
+            raise PoisonError("unsupported", "The mode cannot be changed yet: memory is always active, so leave this out.")
+        requested = decode(record, model)
+        if not isinstance(requested, Command):
+            raise TypeError(f"{about.type} is declared for {TOPICS.memory_commands.name} and is no command")
+        times = {name: value for name, value in requested if isinstance(value, datetime)}
+        self._entrance.check(requested.tenant, times)
+        identity = event_id(requested.tenant, about.source, about.id, record.value or b"")
+        return Given(identity, about, logged_command(requested))
+
+    async def has_room(self, batch: Sequence[Given]) -> bool:
+        return True
+
+    async def handle(self, batch: Sequence[Given]) -> list[list[Output]]:
+        decided = await self._entrance.decide([(given.command.tenant, given.event_id, ADMITTED) for given in batch])
+        outputs = []
+        for given, decision in zip(batch, decided, strict=True):
+            entry = entry_of(given, decision.admitted_at, self._settings)
+            outputs.append([append(entry), *_audited(given, decision.admitted_at)])
+        return outputs
+
+    def give_up(self, record: Record, error: PoisonError) -> list[Output]:
+        return [self._entrance.refused(record, error)]
+
+    async def finished(self, batch: Sequence[Given], records: Sequence[Record]) -> None:
+        await self._entrance.note(records)
+
+    def describe(self, entry: Given) -> dict[str, Any]:
+        command = entry.command
+        return {"event_id": entry.event_id, "tenant": command.tenant, "kind": command.kind, "who": command.who}
+
+
+def logged_command(requested: Command) -> LoggedCommand:
+    """What was requested, as the log has it: under its kind, which its event's type begins with."""
+    kind = TYPE_OF[type(requested)].removesuffix(".requested.v1")
+    return _LOGGED.validate_python({**dict(requested), "kind": kind})
+
+
+def entry_of(given: Given, admitted_at: int, settings: Settings) -> EntryLogged:
+    """The entry of a command that is admitted. What an operator says is trusted as far as can be."""
+    command, about = given.command, given.attributes
+    return EntryLogged(
+        event_id=given.event_id,
+        tenant=command.tenant,
+        kind=command.kind,
+        ce_source=about.source,
+        ce_id=about.id,
+        revised_at=effective_revision_time(about.time_ms, admitted_at),
+        admitted_at=admitted_at,
+        settings=stamped(settings, OPERATOR_TRUST),
+        admission=Admission(how="clean"),
+        content_hash=canonical_hash(command),
+        command=command,
+    )
+
+
+def _audited(given: Given, at: int) -> list[Output]:
+    """An origin's purge is told to whoever watches over security: who took away what, and not why."""
+    command = given.command
+    if not isinstance(command, OriginInvalidation):
+        return []
+    audit = AuditRecorded(
+        kind="origin_purge",
+        tenant=command.tenant,
+        subject_id=given.event_id,
+        worker="guard",
+        at=at,
+        detail={"origin": command.origin, "who": command.who, "block": "yes" if command.block else "no"},
+    )
+    key, identity = command.tenant.encode(), given.event_id
+    return [tenant_output(TOPICS.audit, audit, tenant=command.tenant, key=key, event_id=identity, worker="guard")]
