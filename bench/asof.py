@@ -92,9 +92,8 @@ def core_answers() -> None:
     taken = []
     for event_time in range(50, VERSIONS * 100, 100):
         ask = partial(answer, versions, event_time, FOREVER - 1)
-        taken.append(
-            min(timeit.repeat(ask, timer=process_time, number=ANSWERS_TIMED, repeat=REPEATS)) / ANSWERS_TIMED * 1e6
-        )
+        seconds = min(timeit.repeat(ask, timer=process_time, number=ANSWERS_TIMED, repeat=REPEATS))
+        taken.append(seconds / ANSWERS_TIMED * 1e6)
     print(f"an as-of over the {VERSIONS} versions of a slot, best of {REPEATS} x {ANSWERS_TIMED}:", end=" ")
     print(f"mean {statistics.mean(taken):.2f} µs, of the last of them {max(taken):.2f} µs (goal: {ANSWER_US_MAX:g} µs)")
 

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from tests.incidents import incident
+from twiceshy.events.commands import AliasRequested, Command
 from twiceshy.events.incident import IncidentConcluded
 from twiceshy.stream.codec import encode, event_headers
 from twiceshy.stream.records import Record
@@ -35,6 +36,14 @@ def record(said: IncidentConcluded | bytes | None, *, ce_time: str | None = None
     told: dict[str, Any] = dict(event_headers(IncidentConcluded, event_id="1", source=SOURCE, time=ce_time))
     kept = {name: text for name, text in {**told, **headers}.items() if text is not None}
     return Record(TOPICS.incidents_concluded.name, 0, 7, b"key", value, kept, NOW)
+
+
+def command_record(given: Command | bytes | None, **headers: bytes | None) -> Record:
+    """The record of a command, or of any value that says it is an alias; a header that is None is missing."""
+    model, value = (type(given), encode(given)) if isinstance(given, Command) else (AliasRequested, given)
+    told: dict[str, Any] = dict(event_headers(model, event_id="1", source=SOURCE))
+    kept = {name: text for name, text in {**told, **headers}.items() if text is not None}
+    return Record(TOPICS.memory_commands.name, 0, 7, b"key", value, kept, NOW)
 
 
 def structured(said: IncidentConcluded | bytes, **changes: Any) -> Record:

@@ -18,8 +18,9 @@ from faust.types import TP, StreamT
 
 from twiceshy.errors import NotReadyError, TransientError
 from twiceshy.settings import Settings
-from twiceshy.stores.graph import FIRST_GENERATION, Graphs
-from twiceshy.stores.notes import Decisions, Exits, Note, Progress
+from twiceshy.stores.generations import Generations
+from twiceshy.stores.graph import Graphs
+from twiceshy.stores.notes import LIVE_CHAIN, Decisions, Exits, Note, Progress
 from twiceshy.stores.quarantine import Quarantine
 from twiceshy.stream.admin import end_offsets, reader, topic_faults
 from twiceshy.stream.app import make_app
@@ -35,6 +36,7 @@ from workers.graph import GraphStage
 from workers.guard import GuardStage
 from workers.guard_commands import GuardCommandsStage
 from workers.lesson import LessonStage
+from workers.rebuild import LiveSwitches
 from workers.recall import Recall, RecallServer
 
 CHAIN = ("guard", "graph", "lesson", "consolidate", "embed")
@@ -82,7 +84,7 @@ class Process:
                 await outputs.stop()
 
     async def _run_app(self, stores: Stores, outputs: Outputs, consumer: AIOKafkaConsumer) -> None:
-        progress = Progress(stores.redis, FIRST_GENERATION)
+        progress = Progress(stores.redis, LIVE_CHAIN)
         if self._settings.journal and "guard" in self._names:
             await _put_back(self._settings.journal, consumer, outputs, progress)
         app = make_app(self._settings, self._group, _starting_offsets(progress))
@@ -137,14 +139,15 @@ class Process:
         self, name: str, stores: Stores, graphs: Graphs, progress: Progress, consumer: AIOKafkaConsumer
     ) -> list[tuple[Topic, Stage[Any]]]:
         if name == "graph":
-            return [(TOPICS.memory_log, GraphStage(graphs, progress))]
+            return [(TOPICS.memory_log, GraphStage(graphs, progress, LiveSwitches(self._settings, stores)))]
         if name == "lesson":
             return [(TOPICS.memory_recorded, LessonStage(graphs, progress))]
         if name == "consolidate":
             return [(TOPICS.memory_reflected, ConsolidateStage(graphs, progress))]
         if name == "embed":
             patience = self._settings.embedder_patience
-            embed = EmbedStage(graphs, stores.vectors, stores.embeddings, progress, patience)
+            generations = Generations(stores.redis)
+            embed = EmbedStage(graphs, stores.vectors, stores.embeddings, progress, patience, generations=generations)
             self._in_background(name, _fill_missing(embed, self._stopping))
             return [(TOPICS.memory_consolidated, embed)]
         quarantine = Quarantine(stores.redis)

@@ -22,6 +22,7 @@ from twiceshy.stores import cypher
 from twiceshy.stores.embeddings import Embedded, EmbeddingsClient
 from twiceshy.stores.generations import Generations
 from twiceshy.stores.graph import Graph, Graphs
+from twiceshy.stores.notes import FOLD, Progress
 from twiceshy.stores.points import Item
 from twiceshy.stores.vectors import POINTS_MAX, Vectors
 from twiceshy.stream.chain import (
@@ -142,9 +143,14 @@ class EmbedStage(ChainStage[EntryConsolidated, IncidentOutcome]):
     async def _follow_switches(self, batch: Sequence[EntryConsolidated]) -> None:
         """Moves recall's pointer to the generation that now has all that the entry's had before."""
         for event in batch:
-            command = event.entry.command
-            if self._generations and isinstance(command, Switch) and command.generation == event.generation:
-                await self._generations.set_recalled(event.entry.tenant, event.generation)
+            command, tenant, generation = event.entry.command, event.entry.tenant, event.generation
+            if self._generations and isinstance(command, Switch) and command.generation == generation:
+                left = (await self._generations.of(tenant)).recalled
+                if left != generation:
+                    # Whoever goes back folds what came since. All that was before is in it.
+                    behind = {event.position.partition: (event.position.offset - 1, "")}
+                    await Progress.of_fold(self._graphs.redis, tenant, left).note_positions(FOLD, behind)
+                    await self._generations.set_recalled(tenant, generation)
 
     async def _items(self, events: Sequence[EntryConsolidated]) -> list[Item]:
         made = [draft for event in events for draft in drafts(event)]

@@ -33,13 +33,16 @@ class Stages:
         embeddings: EmbeddingsClient,
         generation: str,
         patience_seconds: float,
+        *,
+        carry_from: str | None = None,
     ) -> "Stages":
+        """The stages over one generation; with ``carry_from``, vectors that this other one has are taken over."""
         graphs, progress = Graphs(redis, generation), Progress(redis, generation)
         return cls(
             graph=GraphStage(graphs, progress),
             lesson=LessonStage(graphs, progress),
             consolidate=ConsolidateStage(graphs, progress),
-            embed=EmbedStage(graphs, vectors, embeddings, progress, patience_seconds),
+            embed=EmbedStage(graphs, vectors, embeddings, progress, patience_seconds, carry_from=carry_from),
         )
 
     async def fold(self, batch: Sequence[Logged]) -> list[IncidentOutcome]:

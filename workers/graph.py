@@ -6,13 +6,12 @@ Writes log entries into the tenant's bi-temporal graph.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, Protocol
 
-from twiceshy.core.memory import Writes
 from twiceshy.core.recording import current, record
 from twiceshy.core.temporal import FOREVER
 from twiceshy.errors import PoisonError
-from twiceshy.events.chain import EntryLogged, EntryRecorded, LogPosition, Recorded
+from twiceshy.events.chain import EntryLogged, EntryRecorded, LogPosition, Recorded, Switch
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.stores import cypher
 from twiceshy.stores.graph import Graph, Graphs
@@ -33,12 +32,27 @@ class Logged:
     position: LogPosition
 
 
+class Switches(Protocol):
+    """Which generation the chain writes, and how it comes to write another one."""
+
+    async def live(self, tenant: str) -> str: ...
+
+    async def switch(self, tenant: str, generation: str, position: LogPosition) -> bool:
+        """Returns when the generation has all up to and including the entry at ``position``, and is live.
+
+        False: there is no such generation.
+        """
+
+
 class GraphStage:
+    """Without ``switches`` it writes the one generation of ``graphs``, and passes over entries that switch."""
+
     name = "graph"
 
-    def __init__(self, graphs: Graphs, progress: NotesProgress) -> None:
+    def __init__(self, graphs: Graphs, progress: NotesProgress, switches: Switches | None = None) -> None:
         self._graphs = graphs
         self._progress = progress
+        self._switches = switches
 
     def decode(self, record: Record) -> Logged | None:
         if record.value is None:
@@ -57,45 +71,46 @@ class GraphStage:
         for index, logged in enumerate(batch):
             tenants.setdefault(logged.entry.tenant, []).append(index)
         for tenant, indexes in tenants.items():
-            entries = [batch[index].entry for index in indexes]
-            results, standing = await self._record(tenant, entries)
-            for index, recorded, stands in zip(indexes, results, standing, strict=True):
-                made[index] = EntryRecorded(
-                    entry=batch[index].entry,
-                    generation=self._graphs.generation,
-                    position=batch[index].position,
-                    current=stands,
-                    recorded=recorded,
-                    took_ms={self.name: watch.ms()},
-                )
+            generation = self._graphs.generation if self._switches is None else await self._switches.live(tenant)
+            for alone, run in groupby(indexes, key=lambda index: batch[index].entry.command is not None):
+                together = list(run)
+                # A command sees the memory otherwise than an incident does, and may take several queries.
+                for part in [[index] for index in together] if alone else [together]:
+                    generation = await self._switched(batch[part[0]], generation)
+                    graph = await self._graphs.in_generation(generation).prepared(tenant)
+                    results, standing = await self._record(graph, [batch[index].entry for index in part])
+                    for index, recorded, stands in zip(part, results, standing, strict=True):
+                        made[index] = EntryRecorded(
+                            entry=batch[index].entry,
+                            generation=generation,
+                            position=batch[index].position,
+                            current=stands,
+                            recorded=recorded,
+                            took_ms={self.name: watch.ms()},
+                        )
         return [made[index] for index in range(len(batch))]
 
-    async def _record(self, tenant: str, entries: Sequence[EntryLogged]) -> tuple[list[Recorded], list[bool]]:
-        graph = await self._graphs.prepared(tenant)
-        results: list[Recorded] = []
-        standing: list[bool] = []
-        for commands, run in groupby(entries, key=lambda entry: entry.command is not None):
-            together = list(run)
-            # A command sees the memory otherwise than an incident does, and may take several queries.
-            for part in [[entry] for entry in together] if commands else [together]:
-                made, stands = await self._record_part(graph, part, commands=commands)
-                results += made
-                standing += stands
-        return results, standing
+    async def _switched(self, logged: Logged, generation: str) -> str:
+        """The generation to write from this entry on."""
+        command = logged.entry.command
+        if self._switches is None or not isinstance(command, Switch) or command.generation == generation:
+            return generation
+        switched = await self._switches.switch(logged.entry.tenant, command.generation, logged.position)
+        return command.generation if switched else generation
 
-    async def _record_part(
-        self, graph: Graph, entries: Sequence[EntryLogged], *, commands: bool
-    ) -> tuple[list[Recorded], list[bool]]:
-        memory = await (load_command(graph, entries[0]) if commands else load(graph, entries))
+    async def _record(self, graph: Graph, entries: Sequence[EntryLogged]) -> tuple[list[Recorded], list[bool]]:
+        """What incidents, or one command, come to, and whether each revision is the one that counts."""
+        command = entries[0].command is not None
+        memory = await (load_command(graph, entries[0]) if command else load(graph, entries))
         seen = memory.watermark
         results = [record(memory, entry) for entry in entries]
         if memory.watermark != seen:
             writes = memory.writes
-            if commands:
+            if command:
                 for piece in writes.pieces(PIECE_ROWS_MAX):
                     rows: dict[str, Any] = {**piece, "forever": FOREVER}
                     await graph.write_piece(cypher.PIECE, stage=self.name, seen=seen, **rows)
-                writes = Writes(entries=writes.entries)
+                writes = writes.last()
             await graph.write_fenced(
                 cypher.RECORD,
                 stage=self.name,

@@ -4,6 +4,7 @@ Reads the part of a tenant's graph that a batch of incidents, or one command, ca
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
@@ -25,14 +26,15 @@ OBSERVATION = (
     "valid_from", "valid_to", "incident", "origin", "revised_at", "event_id", "trust", "confidence", "t_created",
     "said_at",
 )  # fmt: skip
+TAKEN_BACK = (*OBSERVATION, "source", "status", "confidence_score")
 EPISODE = (
     "version_id", "slot", "incident", "incident_fingerprint", "origin", "trust", "summary_nl", "resolution_nl",
     "details_nl", "body", "content_hash", "concluded_at", "derived_from", "incomplete", "released_by", "said_at",
     "t_valid", "source", "status", "confidence_score",
 )  # fmt: skip
 
-Places = dict[str, set[str]]
-"""Places to load; for a many-valued predicate's, the folded references of the objects wanted, else none."""
+Places = dict[str, set[str] | None]
+"""Places to load; of a many-valued predicate's, the folded references of the objects wanted. None wants all."""
 
 
 async def load(graph: Graph, entries: Sequence[EntryLogged]) -> Memory:
@@ -43,23 +45,26 @@ async def load(graph: Graph, entries: Sequence[EntryLogged]) -> Memory:
     keys = [key_of(entry.incident) for entry in new if entry.incident]
     if not keys:
         return memory
-    places: Places = {superseded_slot(key): set() for key in keys}
+    places: Places = {superseded_slot(key): None for key in keys}
     targets: set[str] = set()
     for said_at, many, object_ref in await graph.read(cypher.PLACES_OF_INCIDENTS, incidents=keys, at=FOREVER):
         if said_at.startswith(SUPERSEDED):
             targets.add(said_at.removeprefix(SUPERSEDED))
         else:
             predicate, _, ref = said_at.partition("|")
-            _add_places(places, memory.names, ref, predicate, object_ref if many else None)
+            objects = memory.names.together(object_ref) if many else None
+            _add_places(places, memory.names.together(ref), predicate, objects)
     for entry in new:
         for fact in entry.incident.facts if entry.incident else ():
             many = fact.predicate in entry.settings.many_valued
-            _add_places(places, memory.names, fact.subject, fact.predicate, fact.object if many else None)
+            objects = memory.names.group(fact.object) if many else None
+            _add_places(places, memory.names.group(fact.subject), fact.predicate, objects)
         for named in entry.incident.supersedes if entry.incident else ():
             targets.add(incident_key(named.origin, named.fingerprint))
-    places |= {superseded_slot(target): set() for target in targets}
+    places |= {superseded_slot(target): None for target in targets}
     await _states(graph, memory, [*keys, *targets])
     await _observations(graph, memory, places, FOREVER)
+    await _successors(graph, memory)
     await _facts(graph, memory, new)
     await _contents(graph, memory, targets)
     await _supersessions(graph, memory, [*keys, *targets], FOREVER)
@@ -90,8 +95,7 @@ async def _for_alias(command: chain.Alias | chain.Unalias, graph: Graph, memory:
     for (said_at,) in rows:
         predicate, _, ref = said_at.partition("|")
         # A subject that is renamed can be at any place of the names that become one, or cease to be.
-        together = refs if ref in refs else memory.names.group(ref)
-        places |= {place(name, predicate): set() for name in together}
+        _add_places(places, refs if ref in refs else memory.names.together(ref), predicate, None)
     await _observations(graph, memory, places, at)
     _add_versions(memory, await graph.read(cypher.CURRENT_FACTS_AT_PLACES, places=sorted(places), at=at), at)
 
@@ -100,7 +104,8 @@ async def _for_alias(command: chain.Alias | chain.Unalias, graph: Graph, memory:
 async def _for_supersede(command: chain.Supersede, graph: Graph, memory: Memory, at: int) -> None:
     target, successor = (incident_key(named.origin, named.fingerprint) for named in (command.incident, command.by))
     await _states(graph, memory, [target, successor])
-    await _observations(graph, memory, {superseded_slot(target): set()}, at)
+    await _observations(graph, memory, {superseded_slot(target): None}, at)
+    await _successors(graph, memory)
     await _contents(graph, memory, [target])
     await _supersessions(graph, memory, [target], at)
 
@@ -110,15 +115,15 @@ async def _for_invalidation(command: chain.OriginInvalidation, graph: Graph, mem
     since = 0 if command.since is None else milliseconds(command.since)
     rows = await graph.read(cypher.INCIDENTS_OF_ORIGIN, origin=command.origin, since=since)
     keys = [row[0] for row in rows]
-    places: Places = {superseded_slot(key): set() for key in keys}
+    places: Places = {superseded_slot(key): None for key in keys}
     for row in await graph.read(cypher.TAKEN_BACK, incidents=keys, at=at):
-        told = dict(zip(OBSERVATION, row, strict=True))
+        told = dict(zip(TAKEN_BACK, row, strict=True))
         memory.taken_back[told["incident"]].append(told)
         if told["slot"].startswith(FACT):
-            _add_places(places, memory.names, told["subject"], told["predicate"], None)
+            _add_places(places, memory.names.group(told["subject"]), told["predicate"], None)
         else:
-            places[told["place"]] = set()
-    places |= {row[0]: set() for row in await graph.read(cypher.PLACES_OF_COMMANDS)}
+            places[told["place"]] = None
+    places |= {row[0]: None for row in await graph.read(cypher.PLACES_OF_COMMANDS)}
     targets = [said_at.removeprefix(SUPERSEDED) for said_at in places if said_at.startswith(SUPERSEDED)]
     await _states(graph, memory, [*keys, *targets])
     await _observations(graph, memory, places, at)
@@ -132,13 +137,18 @@ async def _for_invalidation(command: chain.OriginInvalidation, graph: Graph, mem
 
 
 async def _standing(graph: Graph) -> Memory:
+    """What stood at the watermark: a command that was begun and not finished has done nothing yet."""
     now = await standing(graph)
-    live = [alias for alias in now.aliases if alias.t_expired == FOREVER]
+    watermark = now.watermarks.get("graph", 0)
+    live = [replace(one, t_expired=FOREVER) for one in now.aliases if one.t_created <= watermark < one.t_expired]
+    unblocked = {purge.at: purge.unblocked_at for purge in now.purges if purge.unblocked_at <= watermark}
     return Memory(
-        watermark=now.watermarks.get("graph", 0),
+        watermark=watermark,
         aliases=live,
-        names=Names.at(live, FOREVER - 1),
-        purges=list(now.purges),
+        names=Names(live),
+        purges=[
+            replace(one, unblocked_at=unblocked.get(one.at, FOREVER)) for one in now.purges if one.at <= watermark
+        ],
         horizon=now.horizons.get("graph", 0),
     )
 
@@ -149,11 +159,14 @@ async def _applied(graph: Graph, memory: Memory, entries: Sequence[EntryLogged])
         memory.applied[event_id] = Recorded.model_validate_json(result)
 
 
-def _add_places(places: Places, names: Names, subject: str, predicate: str, said: str | None) -> None:
-    """Adds all places of (subject, predicate); of a many-valued one, what is said of the object alone."""
-    refs = set() if said is None else names.group(said)
-    for ref in names.group(subject):
-        places.setdefault(place(ref, predicate), set()).update(refs)
+def _add_places(places: Places, subjects: Iterable[str], predicate: str, objects: Iterable[str] | None) -> None:
+    """Adds the places of a predicate by the folded references of its subjects."""
+    for ref in subjects:
+        known = places.setdefault(place(ref, predicate), set())
+        if objects is None:
+            places[place(ref, predicate)] = None
+        elif known is not None:
+            known.update(objects)
 
 
 async def _states(graph: Graph, memory: Memory, keys: Iterable[str]) -> None:
@@ -165,11 +178,14 @@ async def _successors(graph: Graph, memory: Memory) -> None:
     """The incidents that are said to supersede others: the edges end at their episodes."""
     named = {one.seen.object for of_slot in memory.observations.values() for one in of_slot.values()
              if not one.seen.slot.startswith(FACT)}  # fmt: skip
-    await _states(graph, memory, sorted(named - memory.incidents.keys()))
+    if unknown := named - memory.incidents.keys():
+        await _states(graph, memory, sorted(unknown))
 
 
 async def _observations(graph: Graph, memory: Memory, places: Places, at: int) -> None:
-    asked = [{"place": said_at, "many": bool(refs), "refs": sorted(refs)} for said_at, refs in places.items()]
+    asked = [
+        {"place": said_at, "many": refs is not None, "refs": sorted(refs or ())} for said_at, refs in places.items()
+    ]
     for row in await graph.read(cypher.LIVE_OBSERVATIONS, places=asked, at=at):
         told: Row = {**dict(zip(OBSERVATION, row, strict=True)), "t_retracted": FOREVER}
         memory.observe(claimed(told, memory.names))

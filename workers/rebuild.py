@@ -1,21 +1,22 @@
 """memory.log.v1 → a generation of its own, beside the live one
 
-Folds a tenant's log again, through the same handlers as the chain, into an empty memory.
+Folds a tenant's log again, through the same handlers as the chain, into an empty memory, and keeps it up to date.
 """
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from uuid import uuid4
 
 import structlog
-from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from twiceshy.errors import PoisonError
+from twiceshy.errors import NotReadyError, PoisonError
+from twiceshy.events.chain import LogPosition
 from twiceshy.settings import Settings
+from twiceshy.stores.generations import Generations
 from twiceshy.stores.graph import Graphs
-from twiceshy.stores.notes import Progress
+from twiceshy.stores.notes import FOLD, Progress
 from twiceshy.stream.admin import end_offsets, reader
-from twiceshy.stream.delivery import BATCH_ENTRIES_MAX
 from twiceshy.stream.outputs import tenant_partition
 from twiceshy.stream.records import Record
 from twiceshy.stream.topics import TOPICS
@@ -24,8 +25,132 @@ from workers.fold import Stages
 from workers.graph import Logged
 
 POLL_MS = 200
+BATCH_ENTRIES_MAX = 500
+"""More than in the chain, where somebody waits: most of what a batch costs is its own."""
 
 log = structlog.get_logger()
+
+Advance = Callable[[int, int], None]
+"""Called with the next offset to fold, and the one where the log ended when it was last looked at."""
+
+
+class Fold:
+    """One generation of one tenant's memory, folded from the log. It goes on where it was, after a crash too."""
+
+    def __init__(self, settings: Settings, stores: Stores, tenant: str, generation: str) -> None:
+        self._tenant = tenant
+        self._partition = TopicPartition(TOPICS.memory_log.name, tenant_partition(tenant, TOPICS.memory_log))
+        self._settings = settings
+        self._stores = stores
+        self._generation = generation
+        self._progress = Progress.of_fold(stores.redis, tenant, generation)
+
+    async def up_to(self, until: int | None = None, advance: Advance = lambda done, end: None) -> int:
+        """Folds what is missing, up to the offset ``until``, or to where the log ends now; the next offset.
+
+        Raises:
+            NotReadyError: the log does not reach back to its beginning, so that no fold can be the whole memory.
+            TransientError: a store or the broker is away.
+        """
+        stages = await self._stages()
+        async with reader(self._settings) as consumer:
+            start = await self._start(consumer)
+            end = until
+            if end is None:
+                number = self._partition.partition
+                end = (await end_offsets(consumer, TOPICS.memory_log, [number]))[number]
+            batch: list[Logged] = []
+            async for logged, position in self._entries(consumer, stages, start, end):
+                if logged is not None:
+                    batch.append(logged)
+                if len(batch) == BATCH_ENTRIES_MAX or position >= end:
+                    await self._fold(stages, batch)
+                    batch.clear()
+                    advance(position, end)
+            await self._fold(stages, batch)
+        return end
+
+    async def fill_missing(self) -> None:
+        """Embeds what has been folded while the embedder was away."""
+        stages = await self._stages()
+        while await stages.embed.fill_missing():
+            pass
+
+    async def _stages(self) -> Stages:
+        live = (await Generations(self._stores.redis).of(self._tenant)).live
+        return Stages.of_generation(
+            self._stores.redis,
+            self._stores.vectors,
+            self._stores.embeddings,
+            self._generation,
+            self._settings.embedder_patience,
+            carry_from=live if live != self._generation else None,
+        )
+
+    async def _start(self, consumer: AIOKafkaConsumer) -> int:
+        notes = await self._progress.of(FOLD)
+        begin = (await consumer.beginning_offsets([self._partition]))[self._partition]
+        number = self._partition.partition
+        start = notes[number].offset + 1 if number in notes else 0
+        if begin > start:
+            raise NotReadyError(
+                f"The log {self._partition.topic}-{number} begins at {begin}, and {start} is the first entry to fold: "
+                "what is missing cannot be made up for. Restore the topic, and keep it for ever (retention.ms=-1)."
+            )
+        return start
+
+    async def _fold(self, stages: Stages, batch: list[Logged]) -> None:
+        if not batch:
+            return
+        await stages.fold(batch)
+        last = batch[-1].position
+        await self._progress.note_positions(FOLD, {last.partition: (last.offset, last.key)})
+
+    async def _entries(
+        self, consumer: AIOKafkaConsumer, stages: Stages, start: int, end: int
+    ) -> AsyncIterator[tuple[Logged | None, int]]:
+        """The tenant's entries (None: another's, or none), each with the position behind it.
+
+        One that can never be decoded is passed over, as the chain does.
+        """
+        consumer.assign([self._partition])
+        consumer.seek(self._partition, start)
+        # What compaction has dropped leaves gaps, so the position tells when the end is reached, and no record does.
+        while (position := await consumer.position(self._partition)) < end:
+            fetched = await consumer.getmany(self._partition, timeout_ms=POLL_MS, max_records=BATCH_ENTRIES_MAX)
+            for message in fetched.get(self._partition, ()):
+                if message.offset < end:
+                    yield self._decoded(stages, Record.of_consumer(message)), message.offset + 1
+            if not fetched and await consumer.position(self._partition) > position:
+                yield None, await consumer.position(self._partition)
+
+    def _decoded(self, stages: Stages, record: Record) -> Logged | None:
+        try:
+            logged = stages.graph.decode(record)
+        except PoisonError as error:
+            log.warning("entry_passed_over", offset=record.offset, reason=error.code)
+            return None
+        return logged if logged is not None and logged.entry.tenant == self._tenant else None
+
+
+class LiveSwitches:
+    """The generations that the live chain writes."""
+
+    def __init__(self, settings: Settings, stores: Stores) -> None:
+        self._settings = settings
+        self._stores = stores
+        self._generations = Generations(stores.redis)
+
+    async def live(self, tenant: str) -> str:
+        return (await self._generations.of(tenant)).live
+
+    async def switch(self, tenant: str, generation: str, position: LogPosition) -> bool:
+        if not await Graphs(self._stores.redis, generation).of(tenant).exists():
+            return False
+        log.info("switching", tenant=tenant, generation=generation)
+        await Fold(self._settings, self._stores, tenant, generation).up_to(position.offset + 1)
+        await self._generations.set_live(tenant, generation)
+        return True
 
 
 @contextlib.asynccontextmanager
@@ -35,11 +160,13 @@ async def folded(settings: Settings, stores: Stores, tenant: str, *, keep: bool 
     Its graph, points and notes are dropped at the end, whatever happens, unless they are to be kept.
 
     Raises:
-        TransientError: a store or the broker is away.
+        NotReadyError, TransientError: as `Fold.up_to`.
     """
     generation = f"fold-{uuid4().hex[:8]}"
     try:
-        await _fold(settings, stores, tenant, generation)
+        fold = Fold(settings, stores, tenant, generation)
+        await fold.up_to()
+        await fold.fill_missing()
         yield generation
     finally:
         if not keep:
@@ -47,57 +174,16 @@ async def folded(settings: Settings, stores: Stores, tenant: str, *, keep: bool 
 
 
 async def drop_generation(stores: Stores, tenant: str, generation: str) -> None:
-    """Deletes what a tenant has of a generation."""
+    """Deletes what a tenant has of a generation.
+
+    Raises:
+        NotReadyError: it is live, or recall reads it.
+    """
+    generations = Generations(stores.redis)
+    pointers = await generations.of(tenant)
+    if generation in (pointers.live, pointers.recalled):
+        raise NotReadyError(f"The generation {generation} of {tenant} is in use: switch to another one first.")
     await Graphs(stores.redis, generation).of(tenant).drop()
     await stores.vectors.drop(tenant, generation)
-    await Progress(stores.redis, generation).drop()
-
-
-async def _fold(settings: Settings, stores: Stores, tenant: str, generation: str) -> None:
-    patience = settings.embedder_patience
-    stages = Stages.of_generation(stores.redis, stores.vectors, stores.embeddings, generation, patience)
-    batch: list[Logged] = []
-    async with reader(settings) as consumer:
-        async for logged in _entries(consumer, stages, tenant):
-            batch.append(logged)
-            if len(batch) == BATCH_ENTRIES_MAX:
-                await stages.fold(batch)
-                batch.clear()
-    if batch:
-        await stages.fold(batch)
-    while await stages.embed.fill_missing():
-        pass
-
-
-async def _entries(consumer: AIOKafkaConsumer, stages: Stages, tenant: str) -> AsyncIterator[Logged]:
-    """The tenant's entries, oldest first. One that can never be decoded is passed over, as the chain does."""
-    number = tenant_partition(tenant, TOPICS.memory_log)
-    partition = TopicPartition(TOPICS.memory_log.name, number)
-    end = (await end_offsets(consumer, TOPICS.memory_log, [number]))[number]
-    consumer.assign([partition])
-    await consumer.seek_to_beginning(partition)
-    # What compaction has dropped leaves gaps, so the position tells when the end is reached, and no record does.
-    while await consumer.position(partition) < end:
-        fetched = (await consumer.getmany(partition, timeout_ms=POLL_MS)).get(partition, ())
-        for message in fetched:
-            if message.offset >= end:
-                return
-            try:
-                logged = stages.graph.decode(_record(message))
-            except PoisonError as error:
-                log.warning("entry_passed_over", offset=message.offset, reason=error.code)
-                continue
-            if logged is not None and logged.entry.tenant == tenant:
-                yield logged
-
-
-def _record(message: ConsumerRecord) -> Record:
-    return Record(
-        topic=message.topic,
-        partition=message.partition,
-        offset=message.offset,
-        key=message.key,
-        value=message.value,
-        headers=dict(message.headers),
-        timestamp_ms=message.timestamp,
-    )
+    await Progress.of_fold(stores.redis, tenant, generation).drop()
+    await generations.forget(tenant, generation)

@@ -12,10 +12,10 @@ from typing import Any
 
 import structlog
 
-from twiceshy.core.aliases import folded_ref
+from twiceshy.core.aliases import NO_NAMES, Names
 from twiceshy.core.fusion import Scored, fuse
 from twiceshy.core.lexical import query_weights
-from twiceshy.core.mentions import ASKED_FOR, FOUND_IN_TEXT, Known, named, names_in, scored
+from twiceshy.core.mentions import ASKED_FOR, Asked, Known, Mention, known, scored
 from twiceshy.errors import TransientError, TwiceshyError
 from twiceshy.events.recall import Leg, Why
 from twiceshy.stores import cypher
@@ -23,6 +23,7 @@ from twiceshy.stores.embeddings import EmbeddingsClient, Vector
 from twiceshy.stores.graph import Graphs
 from twiceshy.stores.points import Hit, Scope, Search
 from twiceshy.stores.vectors import Vectors
+from workers.recall_standing import bound
 
 LEGS = ("semantic", "lexical", "graph")
 WEIGHTS = {"semantic": 0.7, "lexical": 1.0}
@@ -60,8 +61,9 @@ class Question:
 
 @dataclass(slots=True)
 class Found:
-    """What the legs came to: how each fared, and its hits, best first."""
+    """What the legs came to: how each fared, and its hits, best first. Entities go by the name that they come to."""
 
+    names: Names = NO_NAMES
     legs: dict[str, Leg] = field(default_factory=dict)
     hits: dict[str, list[Scored]] = field(default_factory=dict)
     entities: dict[str, tuple[Known, float]] = field(default_factory=dict)
@@ -92,7 +94,7 @@ class Found:
         """Which of the entities asked for memory has never seen; none when the graph could not say."""
         if self.legs["graph"].status != "ok":
             return ()
-        return tuple(name for name in asked if not any(named(name, entity) for entity, _ in self.entities.values()))
+        return tuple(name for name in asked if not any(self.names.means(name, key) for key in self.entities))
 
 
 class Legs:
@@ -129,6 +131,7 @@ class Legs:
         self,
         question: Question,
         scope: Scope,
+        names: Names,
         embedding: "asyncio.Task[tuple[Vector, float]] | None",
         deadline: float,
     ) -> Found:
@@ -136,7 +139,7 @@ class Legs:
 
         ``embedding`` is the question's vector on its way; None when the question has no text.
         """
-        found = Found(hits={name: [] for name in LEGS})
+        found = Found(hits={name: [] for name in LEGS}, names=names)
 
         async def by_meaning() -> list[Scored]:
             return [] if embedding is None else await self._semantic(found, question, scope, embedding)
@@ -173,23 +176,20 @@ class Legs:
         return _scored(episodes)
 
     async def _graph(self, found: Found, question: Question, scope: Scope) -> list[Scored]:
-        asked = [folded_ref(name) for name in question.entities]
-        in_text = names_in(question.text)
-        rows = await self._graphs.of(scope.tenant).read(
+        asked = Asked(question.entities, question.text, found.names)
+        rows = await self._graphs.in_generation(scope.generation).of(scope.tenant).read(
             cypher.ENTITIES_NAMED,
-            names=list(dict.fromkeys([*asked, *in_text])),
-            asked=asked,
+            names=asked.refs(),
+            asked=asked.refs_asked_for(),
             hub=HUB_EDGES_MAX,
             newest=MENTIONS_MAX,
-            as_of=scope.as_of,
-            known_at=scope.known_at,
+            **bound(scope),
         )
-        for key, name, mentions, episodes in rows:
-            entity = Known(key, name, mentions, tuple(episodes))
-            if any(named(asked_for, entity) for asked_for in question.entities):
-                found.entities[key] = entity, ASKED_FOR
-            elif name in in_text:
-                found.entities[key] = entity, FOUND_IN_TEXT
+        mentioned = [
+            Mention(key, ref, mentions, tuple((version_id, at) for version_id, at in episodes))
+            for key, ref, mentions, episodes in rows
+        ]
+        found.entities = known(asked, mentioned)
         return scored(list(found.entities.values()))
 
 

@@ -156,10 +156,10 @@ async def test_tenant_and_bounds_say_what_is_sent(rig: Rig, tmp_path: Path) -> N
     assert await asked(INPUT, "offset:100000") == set()
 
 
-async def letters_sent(rig: Rig, *, offset: int, said: IncidentConcluded) -> None:
-    """A dead letter whose original is gone: one of before the broker was emptied, or from beyond its retention."""
+async def send_letter(rig: Rig, said: IncidentConcluded, partition: int, offset: int) -> None:
+    """A dead letter about what stood there."""
     output = incident_output(said, INPUT)
-    why = {"dlq_topic": INPUT.name, "dlq_partition": "0", "dlq_offset": str(offset), "dlq_reason": "unknown_tenant"}
+    why = {"dlq_topic": INPUT.name, "dlq_partition": str(partition), "dlq_offset": str(offset)}
     headers = (*output.headers, *((name, text.encode()) for name, text in why.items()))
     async with Publisher(rig.settings) as publisher:
         await publisher.send_raw([Output(LETTERS.name, output.key, output.value, headers, 0)])
@@ -167,9 +167,10 @@ async def letters_sent(rig: Rig, *, offset: int, said: IncidentConcluded) -> Non
 
 async def test_letter_whose_original_is_gone_is_sent_as_the_letter_has_it(rig: Rig, tmp_path: Path) -> None:
     said = incident(200, "demo")
-    await letters_sent(rig, offset=1_000_000, said=said)
-    # Where the letter says is another record, of a time when the broker had been emptied.
-    await letters_sent(rig, offset=0, said=incident(201, "demo"))
+    await send_letter(rig, said, 0, 1_000_000)
+    # Of before an embedded broker was emptied: another record has the place.
+    another = (await everything(rig, INPUT))[0]
+    await send_letter(rig, incident(201, "demo"), another.partition, another.offset)
     report, _ = await replayed(rig, LETTERS, tmp_path / "state.json", Selection(tenant="demo"))
     assert (report.tally.sent, report.tally.outcomes) == (2, {"remembered": 2})
     output = incident_output(said, INPUT)

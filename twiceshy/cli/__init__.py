@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from twiceshy.cli import demo, doctor, imports, memory, publish, recall, replay, stack, topics, worker
+from twiceshy.cli import commands, demo, doctor, imports, memory, publish, recall, replay, stack, topics, worker
 
 app = typer.Typer(
     name="twiceshy",
@@ -42,6 +42,13 @@ app.command()(publish.publish)
 app.command(name="import")(imports.import_)
 app.command()(recall.recall)
 app.command()(replay.replay)
+app.command()(commands.alias)
+app.command()(commands.unalias)
+app.command()(commands.supersede)
+app.command()(commands.invalidate_by_origin)
+app.command()(commands.unblock)
+app.command()(commands.compact)
+app.command()(commands.resolve)
 app.command()(memory.export)
 app.command()(memory.fold)
 app.command()(doctor.doctor)

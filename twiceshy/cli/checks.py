@@ -16,8 +16,9 @@ from twiceshy.settings import Settings, current_stack_file
 from twiceshy.stores import cypher, falkordb_settings
 from twiceshy.stores.connection import answering, connect
 from twiceshy.stores.embeddings import EmbeddingsClient
-from twiceshy.stores.graph import FIRST_GENERATION, STAGES, Graphs
-from twiceshy.stores.notes import Note, Progress
+from twiceshy.stores.generations import Generations
+from twiceshy.stores.graph import STAGES, Graphs
+from twiceshy.stores.notes import LIVE_CHAIN, Note, Progress
 from twiceshy.stores.vectors import Vectors
 from twiceshy.stream.admin import end_offsets, reader, topic_faults
 from twiceshy.stream.topics import TOPICS
@@ -118,10 +119,10 @@ async def check_falkordb(parts: Connections) -> str:
 
 
 async def check_graphs(parts: Connections) -> str:
-    graphs = Graphs(parts.redis)
     found: list[str] = []
+    wanted = cypher.INDEXES + cypher.EDGE_INDEXES
     for tenant in parts.settings.tenants:
-        graph = graphs.of(tenant)
+        graph = Graphs(parts.redis, (await Generations(parts.redis).of(tenant)).live).of(tenant)
         watermarks = await graph.watermarks()
         if not watermarks:
             found.append(f"{tenant}: nothing yet")
@@ -131,13 +132,13 @@ async def check_graphs(parts: Connections) -> str:
             for label, fields, status in await graph.read(cypher.LIST_INDEXES)
             for field in fields
         }
-        lacking = [f"{label}.{field}" for label, field in cypher.INDEXES if states.get((label, field)) != "OPERATIONAL"]
+        lacking = [f"{label}.{field}" for label, field in wanted if states.get((label, field)) != "OPERATIONAL"]
         if lacking:
             raise NotReadyError(
                 f"The graph of tenant {tenant} lacks working indexes ({', '.join(lacking)}): restart the worker "
                 "`graph`, which makes them."
             )
-        found.append(f"{tenant}: {len(cypher.INDEXES)} indexes work")
+        found.append(f"{tenant}: {len(wanted)} indexes work")
     return "; ".join(found) + "."
 
 
@@ -154,7 +155,7 @@ async def check_vectors(parts: Connections) -> str:
 
 
 async def check_chain(parts: Connections) -> str:
-    progress = Progress(parts.redis, FIRST_GENERATION)
+    progress = Progress(parts.redis, LIVE_CHAIN)
     async with reader(parts.settings) as consumer:
         before = now = await _places(consumer, progress)
         still = {stage for stage, place in before.items() if place.behind}

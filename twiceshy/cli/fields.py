@@ -58,9 +58,9 @@ def put(body: dict[str, Any], field: str, value: str, clock: Clock) -> None:
     elif field == "steps":
         body["steps"] = body.get("steps", []) + [step.strip() for step in value.splitlines() if step.strip()]
     elif field == "links":
-        # An address may hold a comma or a semicolon: a new one begins where http does.
-        links = [link.strip(" ;,\n") for link in re.split(r"[\s;,]+(?=https?://)", value)]
-        body["links"] = body.get("links", []) + links
+        # An address may hold a comma or a semicolon: only before http it is between two.
+        links = [part.strip(";,") for part in re.split(r"\s|[;,](?=https?://)", value)]
+        body["links"] = body.get("links", []) + [link for link in links if link]
     elif field == "cause.category":
         body.setdefault("cause", {})["category"] = "-".join(re.split(r"[\s_-]+", value.casefold()))
     elif rest:

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-_HEADING = re.compile(r" {0,3}(?P<marks>#{1,6})[ \t]+(?P<text>.*?)(?:[ \t]+#+)?[ \t]*")
+_HEADING = re.compile(r" {0,3}(?P<marks>#{1,6})[ \t](?P<text>.*)")
 _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})")
 # `Date: …`, `**Date:** …`, `- Date: …` and `| Date | … |`, where what follows begins as a date does.
 _DATED = re.compile(
@@ -15,6 +15,8 @@ _DATED = re.compile(
     r"(?P<time>(?:\d|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d).*?)[\s|*_]*",
     re.IGNORECASE,
 )
+# A line that says when is short; and a pattern that tries much must not meet a long one.
+DATED_CHARS_MAX = 200
 _NULL = "tag:yaml.org,2002:null"
 
 
@@ -69,7 +71,7 @@ class Markdown:
         """
         told: dict[str, str] = {}
         for line in self.prose:
-            found = _DATED.fullmatch(line)
+            found = _DATED.fullmatch(line) if len(line) <= DATED_CHARS_MAX else None
             if found is None or (word := found["word"].casefold()) not in words:
                 continue
             if told.setdefault(word, found["time"]) != found["time"]:
@@ -93,8 +95,14 @@ def parse(text: str) -> Markdown:
         else:
             prose.append(line)
             if heading := _HEADING.fullmatch(line):
-                headings.append(Heading(number, len(heading["marks"]), heading["text"]))
+                headings.append(Heading(number, len(heading["marks"]), _unclosed(heading["text"].strip())))
     return Markdown(tuple(lines), tuple(headings), tuple(prose))
+
+
+def _unclosed(heading: str) -> str:
+    """``heading`` without the # that may close it, which a space sets apart: that of C# is its own."""
+    bare = heading.rstrip("#")
+    return bare.rstrip() if not bare or bare[-1].isspace() else heading
 
 
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:

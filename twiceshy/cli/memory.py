@@ -31,11 +31,9 @@ def export(
     output: OutputFile = None,
 ) -> None:
     """Print a tenant's memory as canonical JSON lines: equal memories give equal bytes."""
-    from twiceshy.stores.graph import FIRST_GENERATION
-
     settings = load_settings()
     whose = tenant_of(settings, tenant)
-    work = _export(settings, whose, generation or FIRST_GENERATION, system_time=not without_system_time)
+    work = _export(settings, whose, generation, system_time=not without_system_time)
     _write(run(work), output)
 
 
@@ -49,13 +47,15 @@ def fold(
     _write(run(_fold(settings, tenant_of(settings, tenant), keep)), output)
 
 
-async def _export(settings: "Settings", tenant: str, generation: str, *, system_time: bool) -> list[bytes]:
+async def _export(settings: "Settings", tenant: str, generation: str | None, *, system_time: bool) -> list[bytes]:
+    from twiceshy.stores.generations import Generations
     from twiceshy.stores.graph import Graphs
     from workers.export import export_lines
 
     async with _stores(settings) as stores:
-        graph = Graphs(stores.redis, generation).of(tenant)
-        return await export_lines(graph, stores.vectors, tenant, generation, system_time=system_time)
+        which = generation or (await Generations(stores.redis).of(tenant)).recalled
+        graph = Graphs(stores.redis, which).of(tenant)
+        return await export_lines(graph, stores.vectors, tenant, which, system_time=system_time)
 
 
 async def _fold(settings: "Settings", tenant: str, keep: bool) -> list[bytes]:

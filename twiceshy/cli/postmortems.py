@@ -34,7 +34,7 @@ FIELDS = tuple(IncidentConcluded.model_fields)
 
 _FIELD_OF = {heading: field for field, headings in SECTIONS.items() for heading in headings}
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_NUMBERED = re.compile(r"(?:\d+[.)]|\d+(?:\.\d+)+)\s+")
+_NUMBERED = re.compile(r"^(?:\d+[.)]|\d+(?:\.\d+)+)\s+")
 
 
 @dataclass(frozen=True, slots=True)

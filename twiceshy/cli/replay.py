@@ -21,6 +21,7 @@ from twiceshy.cli.output import (
     table,
     tenant_of,
 )
+from twiceshy.cli.reports import print_counts, print_faults
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -233,27 +234,21 @@ def _print_preview(preview: "Preview") -> None:
 
 
 def _print_report(report: "Report") -> None:
-    from rich.text import Text
-
     screen, tally = console(), report.tally
-    screen.print(Text(f"Sent {_events(tally.sent)} of {report.topic} as backfill, in {report.seconds:.1f} s."))
+    screen.print(f"Sent {_events(tally.sent)} of {report.topic} as backfill, in {report.seconds:.1f} s.")
     if tally.outcomes:
-        rows = table("outcome", "events")
-        for outcome, count in tally.outcomes.most_common():
-            rows.add_row(outcome.replace("_", " "), str(count))
-        screen.print(rows)
-    for fault in report.faults[:SHOWN_MAX]:
-        why = fault.detail or fault.reason or "no reason was given"
-        screen.print(Text(shown(f"{fault.fingerprint or fault.event_id}: {fault.outcome.replace('_', ' ')}, {why}")))
-    if len(report.faults) > SHOWN_MAX:
-        screen.print(Text(f"and {len(report.faults) - SHOWN_MAX} more: --json has them"))
+        print_counts("outcome", Counter({what.replace("_", " "): count for what, count in tally.outcomes.items()}))
+    faults = [
+        f"{fault.fingerprint or fault.event_id}: {fault.outcome.replace('_', ' ')}, "
+        f"{fault.detail or fault.reason or 'no reason was given'}"
+        for fault in report.faults
+    ]
+    print_faults("Not remembered:", faults)
     _print_passed_over(tally.passed_over)
     if not report.finished:
         screen.print(
-            Text(
-                f"Of {_events(report.unheard)} nothing was heard: see `twiceshy doctor`, "
-                "then give the same command again, which goes on with these."
-            )
+            f"Of {_events(report.unheard)} nothing was heard: see `twiceshy doctor`, "
+            "then give the same command again, which goes on with these."
         )
 
 

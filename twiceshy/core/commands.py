@@ -3,6 +3,8 @@
 Nothing is deleted: what a command takes away is closed at the command's own stamp.
 """
 
+from collections.abc import Collection
+from dataclasses import replace
 from functools import singledispatch
 
 from twiceshy.core.aliases import Alias, Names, Refusal, stated
@@ -18,7 +20,7 @@ from twiceshy.core.episodes import (
 )
 from twiceshy.core.facts import claimed, observe, rewrite_slots, take_back
 from twiceshy.core.ids import derive, incident_key
-from twiceshy.core.memory import Content, IncidentState, Memory, Revision, provenance, write_entity
+from twiceshy.core.memory import Content, Memory, Revision, provenance, write_entity
 from twiceshy.core.purges import Purge, purged
 from twiceshy.core.temporal import FOREVER, greatest_revision
 from twiceshy.events import chain
@@ -97,8 +99,11 @@ def _supersede(command: chain.Supersede, memory: Memory, entry: EntryLogged, at:
 
 
 def _said_by(entry: EntryLogged) -> str:
-    """In place of an incident, the command that said something: no revision of an incident takes it back."""
-    return f"command/{entry.event_id}"
+    """In place of an incident, the command that said something: no revision of an incident takes it back.
+
+    No key of an incident begins with a slash, for no origin is empty.
+    """
+    return f"/command/{entry.event_id}"
 
 
 @apply_command.register
@@ -106,6 +111,7 @@ def _unblock(command: chain.Unblock, memory: Memory, entry: EntryLogged, at: int
     standing = [p for p in memory.purges if p.block and p.origin == command.origin and p.unblocked_at == FOREVER]
     if not standing:
         return _rejected(at, Refusal("not_blocked", f"{command.origin} is not blocked: its incidents are taken."))
+    memory.purges = [replace(purge, unblocked_at=at) if purge in standing else purge for purge in memory.purges]
     memory.writes.unblocked.append({"origin": command.origin, "at": at})
     return Recorded(t_created=at, change="applied")
 
@@ -142,10 +148,14 @@ def _origin_invalidation(command: chain.OriginInvalidation, memory: Memory, entr
     affected = sorted(
         key for key, state in memory.incidents.items() if state.origin == purge.origin and state.said_at >= since
     )
+    kept = {key: _kept(memory, key) for key in affected}
+    # First all that is said, for how long an episode holds is said by others.
     touched: dict[str, None] = {}
-    for key in affected:
-        touched |= _revert(memory, entry, key, at)
-    touched |= _without_successor(memory, [key for key in affected if key not in memory.incidents], at)
+    for key, revision in kept.items():
+        touched |= _said_again(memory, entry, key, revision, at)
+    touched |= _without_successor(memory, {key for key, revision in kept.items() if revision is None}, at)
+    for key, revision in kept.items():
+        _revert(memory, entry, key, revision, at)
     made, expired = rewrite_slots(memory, entry, touched, at)
     rewrite_episodes(memory, entry, touched, at)
     about = {slot.removeprefix(SUPERSEDED) for slot in touched if slot.startswith(SUPERSEDED)}
@@ -164,34 +174,18 @@ def _origin_invalidation(command: chain.OriginInvalidation, memory: Memory, entr
     )
 
 
-def _revert(memory: Memory, entry: EntryLogged, key: str, at: int) -> dict[str, None]:
-    """Takes an incident back to its greatest revision that is not purged, if any; the slots touched.
+def _kept(memory: Memory, key: str) -> Revision | None:
+    """An incident's greatest revision that is not purged.
 
     An episode that a compaction has dropped cannot come back, and nor does its incident.
     """
-    state = memory.incidents[key]
-    touched = take_back(memory, key, at)
-    kept = [r for r in memory.revisions[key] if not purged(memory.purges, state.origin, r.t_created)]
-    best = greatest_revision(kept)
-    content = None if best is None else _content(memory, key, best)
-    if best is None or content is None:
-        expire_episode(memory, state.episode_id, at)
-        write_state(memory, key, None, entry.event_id)
-        return touched
-    rows = [
-        {**row, "observation_id": derive("observation", entry.event_id, row["observation_id"]), "t_created": at}
-        | {"t_retracted": FOREVER}
-        for row in memory.taken_back[key]
-        if row["event_id"] == best.event_id and row["said_at"] == row["t_created"]
-    ]
-    touched |= observe(memory, rows)
-    after = _restored(memory, entry, key, content, at)
-    after.revised_at, after.event_id, after.said_at = best.revised_at, best.event_id, best.t_created
-    write_state(memory, key, after, entry.event_id)
-    return touched | {superseded_slot(key): None}
+    origin = memory.incidents[key].origin
+    best = greatest_revision(r for r in memory.revisions[key] if not purged(memory.purges, origin, r.t_created))
+    return None if best is None or _content(memory, key, best) is None else best
 
 
 def _content(memory: Memory, key: str, revision: Revision) -> Content | None:
+    """What a revision said: the incident's current episode, when it was not purged that this says the same."""
     current = memory.episodes.get(key)
     if current is not None and current.row["content_hash"] == revision.content_hash:
         said_at = current.row["said_at"]
@@ -200,13 +194,35 @@ def _content(memory: Memory, key: str, revision: Revision) -> Content | None:
     return memory.contents.get(revision.episode_id)
 
 
-def _restored(memory: Memory, entry: EntryLogged, key: str, content: Content, at: int) -> IncidentState:
-    if content is memory.episodes.get(key):
-        return memory.incidents[key]
-    return write_version(memory, entry, key, content, at)
+def _said_again(memory: Memory, entry: EntryLogged, key: str, revision: Revision | None, at: int) -> dict[str, None]:
+    """Takes back what an incident says, and has it say again what it had said in a revision; the slots touched."""
+    touched = take_back(memory, key, at)
+    if revision is None:
+        return touched
+    rows = [
+        {**row, "observation_id": derive("observation", entry.event_id, row["observation_id"]), "t_created": at}
+        | {"t_retracted": FOREVER}
+        for row in memory.taken_back[key]
+        if row["event_id"] == revision.event_id and row["said_at"] == row["t_created"]
+    ]
+    return touched | observe(memory, rows) | {superseded_slot(key): None}
 
 
-def _without_successor(memory: Memory, gone: list[str], at: int) -> dict[str, None]:
+def _revert(memory: Memory, entry: EntryLogged, key: str, revision: Revision | None, at: int) -> None:
+    """Takes an incident's episode back to a revision; without one, nothing is left of it."""
+    state = memory.incidents[key]
+    content = None if revision is None else _content(memory, key, revision)
+    if revision is None or content is None:
+        expire_episode(memory, state.episode_id, at)
+        write_state(memory, key, None, entry.event_id)
+        return
+    if content is not memory.episodes.get(key):
+        state = write_version(memory, entry, key, content, at)
+    state.revised_at, state.event_id, state.said_at = revision.revised_at, revision.event_id, revision.t_created
+    write_state(memory, key, state, entry.event_id)
+
+
+def _without_successor(memory: Memory, gone: Collection[str], at: int) -> dict[str, None]:
     """Takes back what commands said in favour of incidents of which nothing is left."""
     touched: dict[str, None] = {}
     for slot in [slot for slot in memory.observations if slot.startswith(SUPERSEDED)]:

@@ -207,7 +207,7 @@ def rewrite_episodes(memory: Memory, entry: EntryLogged, slots: Iterable[str], a
 def link_supersessions(memory: Memory, entry: EntryLogged, targets: Iterable[str], at: int) -> None:
     """Makes the edges to the targets what is claimed now, between incidents that are both remembered."""
     for target in sorted(targets):
-        wanted = {(edge.successor, edge.valid_from, edge.status): edge for edge in _wanted(memory, target)}
+        wanted = {(e.successor, e.valid_from, e.status): e for e in _wanted(memory, entry, target, at)}
         standing = {(e.successor, e.valid_from, e.status): e for e in memory.supersessions[target]}
         for place, edge in standing.items():
             if place not in wanted:
@@ -218,35 +218,40 @@ def link_supersessions(memory: Memory, entry: EntryLogged, targets: Iterable[str
         memory.supersessions[target] = [standing.get(place, edge) for place, edge in wanted.items()]
 
 
-def _wanted(memory: Memory, target: str) -> list[Supersession]:
+def _wanted(memory: Memory, entry: EntryLogged, target: str, at: int) -> list[Supersession]:
+    """An edge a successor and start: active, when one of those who claim it counts."""
     state = memory.incidents.get(target)
     if state is None:
         return []
-    edges = []
+    active: dict[tuple[str, int], bool] = {}
     for one in memory.observations[superseded_slot(target)].values():
-        successor = memory.incidents.get(one.seen.object)
-        if successor is not None:
-            status = "active" if counts(one, state.trust) else "contested"
-            edges.append(
-                Supersession(one.seen.object, one.seen.valid_from, status, successor.episode_id, state.episode_id)
-            )
-    return edges
+        claim = (one.seen.object, one.seen.valid_from)
+        active[claim] = active.get(claim, False) or counts(one, state.trust)
+    return [
+        Supersession(
+            version_id(entry.tenant, f"{successor.episode_id}|{state.episode_id}", valid_from, at),
+            key,
+            valid_from,
+            "active" if counted else "contested",
+            successor.episode_id,
+            state.episode_id,
+        )
+        for (key, valid_from), counted in active.items()
+        if (successor := memory.incidents.get(key)) is not None
+    ]
 
 
 def _link(memory: Memory, entry: EntryLogged, edge: Supersession, at: int) -> None:
     row = {
-        "version_id": version_id(entry.tenant, f"{edge.source_version}|{edge.target_version}", edge.valid_from, at),
+        "version_id": edge.version_id,
         **stamps(edge.valid_from, FOREVER, at),
         **provenance(entry.event_id, status=edge.status),
     }
-    memory.writes.made[_edge_id(edge)] = [row]
+    memory.writes.made[edge.version_id] = [row]
     memory.writes.supersessions.append({"from": edge.source_version, "to": edge.target_version, "stamps": row})
 
 
 def _close(memory: Memory, edge: Supersession, at: int) -> None:
-    if not memory.writes.expire(_edge_id(edge), at, {}):
-        memory.writes.expired_supersessions.append({"from": edge.source_version, "to": edge.target_version, "at": at})
-
-
-def _edge_id(edge: Supersession) -> str:
-    return f"{edge.source_version}|{edge.target_version}|{edge.valid_from}|{edge.status}"
+    if not memory.writes.expire(edge.version_id, at, {}):
+        ends = {"from": edge.source_version, "to": edge.target_version}
+        memory.writes.expired_supersessions.append({"version_id": edge.version_id, **ends, "at": at})

@@ -187,7 +187,7 @@ def _founding(of_event: Iterable[Claimed], segment: Segment) -> Claimed:
             and one.seen.object == segment.object
             and one.seen.valid_from <= segment.start < one.seen.valid_to
         ),
-        key=lambda one: (one.seen.valid_from, -one.seen.valid_to),
+        key=lambda one: (one.seen.valid_from, -one.seen.valid_to, one.seen.confidence),
     )
 
 

@@ -17,6 +17,10 @@ Row = dict[str, Any]
 
 COMMANDS_ALONE = ("aliased", "unaliased", "purges", "unblocked", "horizons")
 
+WITH_THE_WATERMARK = ("entries", "incidents")
+"""An entry is applied when it is there. An incident's state has no history: a command that was begun, and has to be
+begun again, must find it as it was."""
+
 
 @dataclass(slots=True)
 class IncidentState:
@@ -60,6 +64,7 @@ class Content:
 class Supersession:
     """An edge between the episodes of two incidents, as it is believed now."""
 
+    version_id: str
     successor: str
     valid_from: int
     status: str
@@ -109,11 +114,12 @@ class Writes:
         return {name: rows for name, rows in self._lists() if name not in COMMANDS_ALONE}
 
     def pieces(self, rows_max: int) -> Iterator[dict[str, list[Row]]]:
-        """All but the entries, in order, so that what an edge joins comes before it, so many rows at a time."""
-        empty: dict[str, list[Row]] = {name: [] for name, _ in self._lists() if name != "entries"}
+        """All but what comes last, in order, so that what an edge joins comes before it, so many rows at a time."""
+        parts = [(name, rows) for name, rows in self._lists() if name not in WITH_THE_WATERMARK]
+        empty: dict[str, list[Row]] = {name: [] for name, _ in parts}
         piece, room = dict(empty), rows_max
-        for name, rows in self._lists():
-            start = 0 if name != "entries" else len(rows)
+        for name, rows in parts:
+            start = 0
             while start < len(rows):
                 if not room:
                     yield piece
@@ -122,6 +128,10 @@ class Writes:
                 start += len(piece[name])
                 room -= len(piece[name])
         yield piece
+
+    def last(self) -> "Writes":
+        """What is written as the watermark moves, when all pieces are there."""
+        return Writes(**{name: getattr(self, name) for name in WITH_THE_WATERMARK})
 
     def expire(self, version_id: str, at: int, closing: Row) -> bool:
         """Closes a version that this batch makes, and its edges, where it stands; False for an older one.

@@ -32,6 +32,11 @@ def purged(purges: Iterable[Purge], origin: str | None, t_created: int) -> bool:
     return any(purge.origin == origin and purge.since <= t_created < purge.at for purge in purges)
 
 
+def hides(purges: Iterable[Purge], known_at: int) -> bool:
+    """Whether what memory believed at ``known_at`` can lack something that was taken away later."""
+    return any(purge.since <= known_at < purge.at for purge in purges)
+
+
 def blocked(purges: Iterable[Purge], origin: str, at: int) -> bool:
     """Whether an incident of ``origin`` is turned away at the transaction time ``at``."""
     return any(p.block and p.origin == origin and p.at <= at < p.unblocked_at for p in purges)

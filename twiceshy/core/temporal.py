@@ -249,15 +249,20 @@ def answer(versions: Iterable[Version], event_time: int, known_at: int) -> Versi
     return None
 
 
+def winner(observations: Iterable[Observation], event_time: int) -> Observation | None:
+    """The observation that wins at ``event_time``: what it says is believed then, also that nothing holds."""
+    covering = (seen for seen in observations if seen.valid_from <= event_time < seen.valid_to)
+    return max(covering, key=_precedence, default=None)
+
+
+def overlaps(seen: Observation, segment: Segment) -> bool:
+    """Whether the observation says something about a time within the segment."""
+    return max(seen.valid_from, segment.start) < min(seen.valid_to, segment.end)
+
+
 def supporters(observations: Iterable[Observation], segment: Segment) -> tuple[Observation, ...]:
     """Those of the live observations that say the segment's object somewhere within it."""
-    return tuple(
-        seen
-        for seen in observations
-        if seen.holds
-        and seen.object == segment.object
-        and max(seen.valid_from, segment.start) < min(seen.valid_to, segment.end)
-    )
+    return tuple(o for o in observations if o.holds and o.object == segment.object and overlaps(o, segment))
 
 
 def trust_of(observations: Iterable[Observation], segment: Segment) -> float:

@@ -25,8 +25,7 @@ from twiceshy.local.falkordb import falkordb_child
 from twiceshy.local.processes import Child, free_ports
 from twiceshy.settings import Settings, current_stack_file
 from twiceshy.stores.connection import connect
-from twiceshy.stores.graph import FIRST_GENERATION
-from twiceshy.stores.notes import Progress
+from twiceshy.stores.notes import LIVE_CHAIN, Progress
 from twiceshy.stream.admin import create_topics, end_offsets, reader
 from twiceshy.stream.topics import TOPICS
 
@@ -166,7 +165,7 @@ class Stack:
         redis = connect(self.settings.falkordb)
         try:
             async with asyncio.timeout(DRAIN_SECONDS_MAX), reader(self.settings) as consumer:
-                progress = Progress(redis, FIRST_GENERATION)
+                progress = Progress(redis, LIVE_CHAIN)
                 while not await _drained(progress, lambda topic: end_offsets(consumer, topic)):
                     await asyncio.sleep(0.05)
         except (TimeoutError, TransientError) as error:

@@ -109,7 +109,7 @@ RETURN DISTINCT o.place
 
 PLACES_OF_COMMANDS = """
 MATCH (o:Observation)
-WHERE o.predicate = 'superseded_by' AND o.incident STARTS WITH 'command/'
+WHERE o.predicate = 'superseded_by' AND o.incident STARTS WITH '/command/'
 RETURN DISTINCT o.place
 """
 
@@ -128,7 +128,7 @@ MATCH (o:Observation {incident: key})
 WHERE o.t_created < $at
 RETURN o.observation_id, o.slot, o.place, o.subject, o.subject_ref, o.predicate, o.object, o.object_ref,
   o.many, o.holds, o.valid_from, o.valid_to, o.incident, o.origin, o.revised_at, o.event_id, o.trust, o.confidence,
-  o.t_created, o.said_at
+  o.t_created, o.said_at, o.source, o.status, o.confidence_score
 """
 
 REVISIONS = """
@@ -168,7 +168,7 @@ MATCH (b:MemoryEpisode {incident: key})
 WITH b
 MATCH (a:MemoryEpisode)-[x:SUPERSEDES]->(b)
 WHERE x.t_created < $at AND x.t_expired >= $at
-RETURN b.incident, a.incident, x.t_valid, x.status, a.version_id, b.version_id
+RETURN b.incident, x.version_id, a.incident, x.t_valid, x.status, a.version_id, b.version_id
 """
 
 RECORD = """
@@ -242,8 +242,8 @@ CALL {
 }
 CALL {
   UNWIND $expired_supersessions AS r
-  MATCH (a:MemoryEpisode {version_id: r.from})-[x:SUPERSEDES]->(b:MemoryEpisode {version_id: r.to})
-  WHERE x.t_expired = $forever
+  MATCH (:MemoryEpisode {version_id: r.from})-[x:SUPERSEDES]->(:MemoryEpisode {version_id: r.to})
+  WHERE x.version_id = r.version_id
   SET x.t_expired = r.at
   RETURN count(*) AS expired_supersessions
 }
@@ -262,7 +262,6 @@ PIECE = """
 MATCH (m:Meta {stage: $stage})
 WHERE m.watermark = $seen
 WITH m
-CALL { UNWIND $incidents AS r MERGE (n:Incident {key: r.key}) SET n += r RETURN count(*) AS incidents }
 CALL { UNWIND $entities AS r MERGE (n:MemoryEntity {key: r.key}) ON CREATE SET n = r RETURN count(*) AS entities }
 CALL { UNWIND $episodes AS r MERGE (n:MemoryEpisode {version_id: r.version_id}) SET n = r RETURN count(*) AS episodes }
 CALL {
@@ -332,8 +331,8 @@ CALL {
 }
 CALL {
   UNWIND $expired_supersessions AS r
-  MATCH (a:MemoryEpisode {version_id: r.from})-[x:SUPERSEDES]->(b:MemoryEpisode {version_id: r.to})
-  WHERE x.t_expired = $forever
+  MATCH (:MemoryEpisode {version_id: r.from})-[x:SUPERSEDES]->(:MemoryEpisode {version_id: r.to})
+  WHERE x.version_id = r.version_id
   SET x.t_expired = r.at
   RETURN count(*) AS expired_supersessions
 }
@@ -520,42 +519,71 @@ MATCH (n:MemoryEntity {folded: name})
 WHERE n.t_created <= $known_at AND (name IN $asked OR indegree(n) <= $hub)
 WITH n
 OPTIONAL MATCH (n)<-[m:MENTIONS|RESOLVED_BY]-(e:MemoryEpisode)
-WHERE m.t_valid <= $as_of AND m.t_invalid > $as_of AND m.t_created <= $known_at AND m.t_expired > $known_at
-WITH n, e
+WHERE m.t_valid <= $as_of AND (m.t_invalid > $as_of OR $superseded) AND m.t_created <= $known_at
+  AND m.t_expired > $known_at
+  AND NOT any(p IN $purges WHERE p.origin = e.origin AND p.since <= e.said_at AND e.said_at < p.at)
+WITH DISTINCT n, e
 ORDER BY e.concluded_at DESC, e.version_id
-WITH n, collect(DISTINCT e.version_id) AS episodes
+WITH n, collect(CASE WHEN e IS NULL THEN null ELSE [e.version_id, e.concluded_at] END) AS episodes
 RETURN n.key, n.folded, size(episodes), episodes[0..$newest]
 """
 
-# All that a reply shows, in one round trip: episodes, what they taught, the rules in the categories of their mistakes
-# beside those that were found by themselves, and the facts about what they mention beside those asked for. Each match
-# of an episode stands alone, so that the planner begins at its index.
+# What a reply shows of incidents, in one round trip: episodes, who claims to take their place, what they taught, and
+# the rules in the categories of their mistakes beside those that were found by themselves. What an episode taught
+# hangs on its incident, for another version with the same content can have taken its place. Each match of an episode
+# stands alone, so that the planner begins at its index.
 RECALLED = """
 CALL {
   UNWIND $episodes AS id
   MATCH (e:MemoryEpisode {version_id: id})
-  WHERE e.t_valid <= $as_of AND e.t_invalid > $as_of AND e.t_created <= $known_at AND e.t_expired > $known_at
-  RETURN collect([e.version_id, e.origin, e.trust, e.body, e.incomplete,
+  WHERE e.t_valid <= $as_of AND (e.t_invalid > $as_of OR $superseded) AND e.t_created <= $known_at
+    AND e.t_expired > $known_at
+    AND NOT any(p IN $purges WHERE p.origin = e.origin AND p.since <= e.said_at AND e.said_at < p.at)
+  RETURN collect([e.version_id, e.incident, e.origin, e.trust, e.body, e.incomplete, e.derived_from,
                   e.t_valid, e.t_invalid, e.t_created, e.t_expired]) AS episodes
+}
+CALL {
+  UNWIND $episodes AS id
+  MATCH (e:MemoryEpisode {version_id: id})
+  WITH e
+  MATCH (o:Observation {place: '|superseded|' + e.incident})
+  WHERE o.t_created <= $known_at AND o.t_retracted > $known_at
+    AND NOT any(p IN $purges WHERE p.origin = o.origin AND p.since <= o.said_at AND o.said_at < p.at)
+  WITH e, o
+  ORDER BY o.valid_from, o.observation_id
+  RETURN collect([e.version_id, o.object, o.trust, o.valid_from]) AS claims
 }
 CALL {
   UNWIND $teaching AS id
   MATCH (e:MemoryEpisode {version_id: id})
   WITH e
-  MATCH (e)<-[:RESTS_ON]-(n)
+  MATCH (n:MemoryLesson {incident: e.incident})
   WHERE n.t_valid <= $as_of AND n.t_invalid > $as_of AND n.t_created <= $known_at AND n.t_expired > $known_at
-  WITH e, n
-  ORDER BY n.slot
-  RETURN collect([labels(n)[0], e.version_id, n.version_id, n.origin, n.trust, n.text, n.steps, n.category, n.statement,
-                  n.t_valid, n.t_invalid, n.t_created, n.t_expired]) AS taught
+    AND NOT any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at)
+  RETURN collect([e.version_id, n.version_id, n.incident, n.origin, n.trust, n.text,
+                  n.t_valid, n.t_invalid, n.t_created, n.t_expired]) AS lessons
+}
+CALL {
+  UNWIND $teaching AS id
+  MATCH (e:MemoryEpisode {version_id: id})
+  WITH e
+  MATCH (n:MemoryPlaybook {incident: e.incident})
+  WHERE n.t_valid <= $as_of AND n.t_invalid > $as_of AND n.t_created <= $known_at AND n.t_expired > $known_at
+    AND NOT any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at)
+  RETURN collect([e.version_id, n.version_id, n.incident, n.origin, n.trust, n.steps,
+                  n.t_valid, n.t_invalid, n.t_created, n.t_expired]) AS playbooks
 }
 CALL {
   UNWIND $mistaken AS id
   MATCH (e:MemoryEpisode {version_id: id})
   WITH e
-  MATCH (e)<-[:RESTS_ON]-(m:MemoryMistake)
-  WHERE m.t_valid <= $as_of AND m.t_invalid > $as_of AND m.t_created <= $known_at AND m.t_expired > $known_at
-  RETURN collect(DISTINCT m.category) AS categories
+  MATCH (n:MemoryMistake {incident: e.incident})
+  WHERE n.t_valid <= $as_of AND n.t_invalid > $as_of AND n.t_created <= $known_at AND n.t_expired > $known_at
+    AND NOT any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at)
+  WITH e, n
+  ORDER BY n.slot
+  RETURN collect([e.version_id, n.version_id, n.incident, n.origin, n.trust, n.category, n.statement,
+                  n.t_valid, n.t_invalid, n.t_created, n.t_expired]) AS mistakes, collect(DISTINCT n.category) AS made
 }
 CALL {
   UNWIND $rules AS id
@@ -563,19 +591,36 @@ CALL {
   RETURN collect(DISTINCT r.category) AS found
 }
 CALL {
-  WITH categories, found
-  UNWIND categories + found AS category
+  WITH made, found
+  UNWIND CASE WHEN $ruling THEN made + found ELSE [] END AS category
   WITH DISTINCT category
   MATCH (r:MemoryRule {category: category})
   WHERE r.t_valid <= $as_of AND r.t_invalid > $as_of AND r.t_created <= $known_at AND r.t_expired > $known_at
   WITH r
+  OPTIONAL MATCH (r)-[:RESTS_ON]->(q:MemoryMistake)
+  WHERE any(p IN $purges WHERE p.origin = q.origin AND p.since <= q.said_at AND q.said_at < p.at)
+  WITH r, count(q) AS quoted_and_purged
+  WHERE quoted_and_purged = 0
   MATCH (n:MemoryMistake {category: r.category})
   WHERE n.t_created <= $known_at AND n.t_expired > $known_at
+    AND NOT any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at)
   WITH r, count(DISTINCT n.incident) AS incidents, max(n.trust) AS trust
   ORDER BY r.category
   RETURN collect([r.version_id, r.category, r.statement, r.rests_on, incidents, trust,
                   r.t_valid, r.t_invalid, r.t_created, r.t_expired]) AS rules
 }
+RETURN episodes, claims, lessons, playbooks, mistakes, rules
+"""
+
+MENTIONED = """
+UNWIND $episodes AS id
+MATCH (e:MemoryEpisode {version_id: id})
+WITH e
+MATCH (e)-[:MENTIONS|RESOLVED_BY]->(n:MemoryEntity)
+RETURN DISTINCT n.key
+"""
+
+FACTS_ABOUT = """
 CALL {
   UNWIND $mentioning AS id
   MATCH (e:MemoryEpisode {version_id: id})
@@ -583,25 +628,124 @@ CALL {
   MATCH (e)-[:MENTIONS|RESOLVED_BY]->(n:MemoryEntity)
   RETURN collect(DISTINCT n.key) AS mentioned
 }
+UNWIND $subjects + mentioned AS subject
+WITH DISTINCT subject
+MATCH (f:MemoryFact {subject: subject})
+WHERE f.t_valid <= $as_of AND f.t_invalid > $as_of AND f.t_created <= $known_at AND f.t_expired > $known_at
+RETURN f.version_id, f.slot, f.subject, f.predicate, f.object, f.origin, f.founder,
+  f.t_valid, f.t_invalid, f.t_created, f.t_expired
+ORDER BY f.subject IN $first DESC, f.subject, f.predicate, f.object
+LIMIT 100
+"""
+
+FACTS_AT = """
+UNWIND $places AS place
+MATCH (f:MemoryFact {place: place})
+WHERE f.t_valid <= $as_of AND f.t_invalid > $as_of AND f.t_created <= $known_at AND f.t_expired > $known_at
+RETURN f.version_id, f.slot, f.subject, f.predicate, f.object, f.origin, f.founder,
+  f.t_valid, f.t_invalid, f.t_created, f.t_expired
+"""
+
+FACT_VERSIONS = """
+UNWIND $places AS place
+MATCH (f:MemoryFact {place: place})
+WHERE f.t_created <= $known_at
+RETURN f.version_id, f.slot, f.subject, f.predicate, f.object, f.origin, f.founder,
+  f.t_valid, f.t_invalid, f.t_created, f.t_expired,
+  f.source, f.supersedes, f.superseded_by, f.invalidated_at, f.invalidated_by_event
+ORDER BY f.t_created DESC, f.t_valid DESC, f.version_id
+LIMIT $count
+"""
+
+# What was said at places of a time between ``start`` and ``end``, and had not been taken back by ``$unless_by``.
+OBSERVATIONS_AT = """
+UNWIND $places AS p
+MATCH (o:Observation {place: p.place})
+WHERE o.t_created <= $known_at AND o.t_retracted > $unless_by AND o.valid_from < p.end AND o.valid_to > p.start
+RETURN o.observation_id, o.slot, o.subject, o.predicate, o.object, o.many, o.holds, o.valid_from, o.valid_to,
+  o.incident, o.origin, o.revised_at, o.event_id, o.trust, o.confidence, o.t_created, o.t_retracted, o.said_at
+"""
+
+# What incidents derive from, and what of them a purge can have taken away: one of which nothing is left has no
+# episode, also when its versions have been compacted.
+DERIVATIONS = """
 CALL {
-  WITH mentioned
-  UNWIND mentioned + $subjects AS subject
-  WITH DISTINCT subject
-  MATCH (f:MemoryFact {subject: subject})
-  WHERE f.t_valid <= $as_of AND f.t_invalid > $as_of AND f.t_created <= $known_at AND f.t_expired > $known_at
-  WITH f
-  OPTIONAL MATCH (o:Observation {slot: f.slot})
-  WHERE o.object = f.object AND o.holds AND o.valid_from < f.t_invalid AND o.valid_to > f.t_valid
-    AND o.t_created <= $known_at AND o.t_retracted > $known_at
-  WITH f, o
-  ORDER BY o.revised_at DESC, o.observation_id
-  WITH f, max(o.trust) AS trust, collect(o.observation_id) AS observations
-  ORDER BY f.subject IN $subjects DESC, f.subject, f.predicate, f.object
-  LIMIT 100
-  RETURN collect([f.version_id, f.subject, f.predicate, f.object, f.origin, trust, observations[0..20],
+  UNWIND $incidents AS key
+  MATCH (i:Incident {key: key})
+  WHERE i.episode_id = ''
+  RETURN collect(i.key) AS gone
+}
+CALL {
+  UNWIND $incidents AS key
+  MATCH (e:MemoryEpisode {incident: key})
+  RETURN collect([e.incident, e.origin, e.said_at, e.t_created, e.t_expired, e.derived_from]) AS versions
+}
+RETURN gone, versions
+"""
+
+MENTIONS_OF_INCIDENT = """
+MATCH (e:MemoryEpisode {incident: $incident})
+WHERE e.t_valid <= $as_of AND e.t_invalid > $as_of AND e.t_created <= $known_at AND e.t_expired > $known_at
+WITH e
+OPTIONAL MATCH (e)-[m:MENTIONS|RESOLVED_BY]->(n:MemoryEntity)
+WITH e, m, n
+ORDER BY n.key, m.role
+RETURN e.version_id, e.origin, e.said_at,
+  collect([n.entity_type, n.entity_ref, m.role, m.t_valid, m.t_invalid, m.t_created, m.t_expired])
+"""
+
+ITEMS = """
+CALL {
+  UNWIND $ids AS id
+  MATCH (e:MemoryEpisode {version_id: id})
+  WHERE e.t_created <= $known_at
+  RETURN collect([e.version_id, e.incident, e.origin, e.said_at, e.trust, e.body, e.incomplete, e.derived_from,
+                  e.t_valid, e.t_invalid, e.t_created, e.t_expired]) AS episodes
+}
+CALL {
+  UNWIND $ids AS id
+  MATCH (n:MemoryLesson {version_id: id})
+  WHERE n.t_created <= $known_at
+  RETURN collect([n.episode_id, n.version_id, n.incident, n.origin, n.said_at, n.trust, n.text,
+                  n.t_valid, n.t_invalid, n.t_created, n.t_expired]) AS lessons
+}
+CALL {
+  UNWIND $ids AS id
+  MATCH (n:MemoryPlaybook {version_id: id})
+  WHERE n.t_created <= $known_at
+  RETURN collect([n.episode_id, n.version_id, n.incident, n.origin, n.said_at, n.trust, n.steps,
+                  n.t_valid, n.t_invalid, n.t_created, n.t_expired]) AS playbooks
+}
+CALL {
+  UNWIND $ids AS id
+  MATCH (n:MemoryMistake {version_id: id})
+  WHERE n.t_created <= $known_at
+  RETURN collect([n.episode_id, n.version_id, n.incident, n.origin, n.said_at, n.trust, n.category, n.statement,
+                  n.t_valid, n.t_invalid, n.t_created, n.t_expired]) AS mistakes
+}
+CALL {
+  UNWIND $ids AS id
+  MATCH (r:MemoryRule {version_id: id})
+  WHERE r.t_created <= $known_at
+  WITH r
+  OPTIONAL MATCH (r)-[:RESTS_ON]->(q:MemoryMistake)
+  WHERE any(p IN $purges WHERE p.origin = q.origin AND p.since <= q.said_at AND q.said_at < p.at)
+  WITH r, count(q) AS quoted_and_purged
+  OPTIONAL MATCH (n:MemoryMistake {category: r.category})
+  WHERE n.t_created <= $known_at AND n.t_expired > $known_at
+    AND NOT any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at)
+  WITH r, quoted_and_purged, count(DISTINCT n.incident) AS incidents, max(n.trust) AS trust
+  RETURN collect([r.version_id, quoted_and_purged, r.category, r.statement, r.rests_on, incidents, trust,
+                  r.t_valid, r.t_invalid, r.t_created, r.t_expired]) AS rules
+}
+CALL {
+  UNWIND $ids AS id
+  MATCH (f:MemoryFact {version_id: id})
+  WHERE f.t_created <= $known_at
+  RETURN collect([f.version_id, f.slot, f.subject, f.predicate, f.object, f.origin, f.founder,
                   f.t_valid, f.t_invalid, f.t_created, f.t_expired]) AS facts
 }
-RETURN episodes, taught, rules, facts
+RETURN episodes, lessons, playbooks, mistakes, rules, facts
 """
 
 # What a compaction drops. Labels cannot be parameters: these come from a closed list.
@@ -617,17 +761,20 @@ ORDER BY n.version_id
     for label in VERSIONED
 }
 
-EXPIRED_BEFORE = "".join(
-    f"""
+EXPIRED_BEFORE = (
+    "".join(
+        f"""
 CALL {{
   MATCH (n:{label})
   WHERE n.t_expired <= $before
   RETURN count(n) AS {label}
 }}"""
-    for label in VERSIONED
-) + f"""
+        for label in VERSIONED
+    )
+    + f"""
 RETURN {", ".join(VERSIONED)}
 """
+)
 
 DROP_VERSIONS = {
     label: f"""

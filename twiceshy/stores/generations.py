@@ -4,12 +4,14 @@ A generation is one whole build of a tenant's memory: a graph, and its points.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from redis.asyncio import Redis
 
 from twiceshy.stores.connection import answering
 from twiceshy.stores.graph import FIRST_GENERATION
+
+State = Literal["building", "built"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +41,21 @@ class Generations:
         async with answering():
             await self._redis.hset(_pointers(tenant), "recalled", generation)
 
-    async def others(self, tenant: str) -> list[str]:
-        """The generations that were built beside the first one and not dropped, in order of name."""
+    async def others(self, tenant: str) -> dict[str, str]:
+        """The generations that were built beside the first one and not dropped, and how far each is."""
         async with answering():
-            added: set[Any] = await self._redis.smembers(_others(tenant))
-        return sorted(str(name) for name in added)
+            written: dict[Any, Any] = await self._redis.hgetall(_others(tenant))
+        return {str(name): str(state) for name, state in sorted(written.items())}
 
-    async def register(self, tenant: str, generation: str) -> None:
-        """Makes a generation known, before anything of it is written."""
+    async def note(self, tenant: str, generation: str, state: State) -> None:
+        """Makes a generation known, before anything of it is written, or says how far it is."""
         async with answering():
-            await self._redis.sadd(_others(tenant), generation)
+            await self._redis.hset(_others(tenant), generation, state)
 
     async def forget(self, tenant: str, generation: str) -> None:
         """After a generation was dropped."""
         async with answering():
-            await self._redis.srem(_others(tenant), generation)
+            await self._redis.hdel(_others(tenant), generation)
 
 
 def _pointers(tenant: str) -> str:

@@ -167,6 +167,10 @@ class Graph:
         rows = await self.read(cypher.LIST_INDEXES)
         return {(label, field): status == "OPERATIONAL" for label, fields, status in rows for field in fields}
 
+    async def exists(self) -> bool:
+        async with answering():
+            return bool(await self._redis.exists(self.name))
+
     async def drop(self) -> None:
         """Deletes the graph; one that does not exist is fine."""
         async with answering():

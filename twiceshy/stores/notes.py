@@ -12,6 +12,12 @@ from redis.exceptions import NoScriptError
 from twiceshy.stores.connection import answering
 from twiceshy.stores.graph import STAGES
 
+LIVE_CHAIN = "chain"
+"""The notes of the live chain, whichever generations it writes."""
+
+FOLD = "fold"
+"""The stages of a fold go together, and have one note."""
+
 _KEEP_DECISIONS_SECONDS = 31 * 86_400
 _KEEP_EXITS_SECONDS = 7 * 86_400
 
@@ -25,16 +31,21 @@ class Note:
 
 
 class Progress:
-    """How far each stage has come in each partition of the log, of one generation.
+    """How far each stage has come in each partition of the log: of the live chain, or of one fold.
 
     Notes only ever go forward within a process; where another process set one back, more is read again than
     must be, never less.
     """
 
-    def __init__(self, redis: Redis, generation: str) -> None:
+    def __init__(self, redis: Redis, name: str) -> None:
         self._redis = redis
-        self._key = f"twiceshy:progress:{generation}"
+        self._key = f"twiceshy:progress:{name}"
         self._noted: dict[str, int] = {}
+
+    @classmethod
+    def of_fold(cls, redis: Redis, tenant: str, generation: str) -> "Progress":
+        """The notes of what is folded beside the live chain."""
+        return cls(redis, f"{tenant}:{generation}")
 
     def beside(self, name: str) -> "Progress":
         """Notes of their own under another name, in the same Redis."""

@@ -1,6 +1,7 @@
 """What every read and every write of a memory goes by: how far it is, its aliases, what was purged, its horizon."""
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from twiceshy.core.aliases import Alias, Names
 from twiceshy.core.purges import Purge
@@ -19,11 +20,17 @@ class Standing:
 
     def names(self, known_at: int) -> Names:
         """The names as known at ``known_at``."""
-        return Names.at(self.aliases, known_at)
+        return _names(tuple(one for one in self.aliases if one.t_created <= known_at < one.t_expired))
 
     def purges_known(self) -> tuple[Purge, ...]:
         """The purges that graph has carried out, whether or not the later stages have."""
         return tuple(purge for purge in self.purges if purge.at <= self.watermarks.get("graph", 0))
+
+
+@lru_cache(maxsize=256)
+def _names(live: tuple[Alias, ...]) -> Names:
+    """Every read goes by the names, and they seldom change."""
+    return Names(live)
 
 
 async def standing(graph: Graph) -> Standing:

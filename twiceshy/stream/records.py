@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from aiokafka import ConsumerRecord
+
 Headers = tuple[tuple[str, bytes], ...]
 
 RECORD_BYTES_MAX = 1_000_000
@@ -20,6 +22,19 @@ class Record:
     value: bytes | None
     headers: Mapping[str, bytes]
     timestamp_ms: int
+
+    @classmethod
+    def of_consumer(cls, message: ConsumerRecord) -> "Record":
+        """A record as aiokafka's own consumer gives it."""
+        return cls(
+            topic=message.topic,
+            partition=message.partition,
+            offset=message.offset,
+            key=message.key,
+            value=message.value,
+            headers={name: value for name, value in message.headers if value is not None},
+            timestamp_ms=message.timestamp,
+        )
 
 
 @dataclass(frozen=True, slots=True)

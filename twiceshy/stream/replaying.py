@@ -20,7 +20,7 @@ from twiceshy.errors import PoisonError
 from twiceshy.events.chain import EntryLogged
 from twiceshy.events.common import Instant, instant, milliseconds
 from twiceshy.events.incident import IncidentConcluded
-from twiceshy.stream.codec import decode, encode, event_headers
+from twiceshy.stream.codec import claimed, decode, encode, event_headers
 from twiceshy.stream.outputs import tenant_partition
 from twiceshy.stream.records import RECORD_BYTES_MAX, Headers, Output, Record, size
 from twiceshy.stream.topics import TOPICS, Topic
@@ -206,8 +206,9 @@ class Selection:
         )
 
     def _again(self, record: Record, at_ms: int) -> Picked:
-        """The record as it came, on its way to the same tenant."""
-        tenant, origin, fingerprint = claims(record.value)
+        """The record as it came, in whichever mode, on its way to the same tenant."""
+        opened = claimed(record)
+        tenant, origin, fingerprint = claims(opened.value)
         if self.tenant not in (None, tenant):
             return None
         if record.value is None:
@@ -215,7 +216,7 @@ class Selection:
         partition = record.partition % TARGET.partitions if tenant is None else tenant_partition(tenant, TARGET)
         headers: Headers = tuple(record.headers.items())
         output = Output(TARGET.name, record.key or b"", record.value, headers, partition)
-        identity = event_id(tenant or "", _header(record, "ce_source"), _header(record, "ce_id"), record.value)
+        identity = event_id(tenant or "", _header(opened, "ce_source"), _header(opened, "ce_id"), opened.value or b"")
         return _fitting(Selected(output, identity, tenant, origin, fingerprint, at_ms))
 
 
@@ -267,8 +268,9 @@ def original_of(letter: Record, found: Record) -> bool:
         return False
     if WITHHELD in letter.headers:
         return True
-    same_ids = all(_header(letter, name) == _header(found, name) for name in ("ce_id", "ce_source"))
-    return same_key and same_ids and _header(found, "ce_id") != ""
+    theirs, ours = claimed(letter), claimed(found)
+    same_ids = all(_header(theirs, name) == _header(ours, name) for name in ("ce_id", "ce_source"))
+    return same_key and same_ids and _header(ours, "ce_id") != ""
 
 
 def _without_reasons(letter: Record) -> Record:

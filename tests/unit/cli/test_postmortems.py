@@ -132,6 +132,11 @@ def test_name_of_the_file_is_the_last_to_say_when() -> None:
     assert told("# T", "2026-01-02.md", clock=berlin).concluded_at == day.replace(hour=22)
 
 
+def test_heading_keeps_the_marks_that_are_its_own() -> None:
+    assert told("#  The C# client hangs ##\nDate: 2026-01-01").title == "The C# client hangs"
+    assert told("# Clients in C#\nDate: 2026-01-01").title == "Clients in C#"
+
+
 def test_of_several_lines_the_one_about_the_end_says_when_it_was_over() -> None:
     incident = told("# T\nDate: 2026-01-01\nEnded: 2026-01-02\nResolved: 2026-01-03")
     assert incident.concluded_at.day == 3

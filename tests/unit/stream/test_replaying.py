@@ -8,7 +8,7 @@ import pytest
 
 from tests.entries import SOURCE, entry
 from tests.incidents import incident
-from tests.records import NOW, body
+from tests.records import NOW, body, structured
 from tests.records import record as published
 from twiceshy.core.ids import event_id
 from twiceshy.errors import NotReadyError, PoisonError
@@ -124,6 +124,16 @@ def test_event_goes_out_as_it_came_and_keeps_its_id() -> None:
     assert (output.key, output.value, dict(output.headers)) == (came.key, came.value, came.headers)
     assert picked.event_id == event_id("demo", "/pagerduty", "1", came.value or b"")
     assert (picked.tenant, picked.origin, picked.fingerprint) == ("demo", incident(1).origin.name, "test/1")
+
+
+def test_structured_event_goes_out_as_it_came_under_the_id_that_guard_gives_it() -> None:
+    said = incident(1, "demo")
+    came = structured(said, source=SOURCE)
+    picked = sent(ALL.event(came))
+    assert (picked.output.value, dict(picked.output.headers)) == (came.value, came.headers)
+    assert (picked.tenant, picked.fingerprint) == ("demo", "test/1")
+    assert picked.event_id == event_id("demo", SOURCE, "1", encode(said))
+    assert original_of(letter_of(came, value=came.value), came)
 
 
 @pytest.mark.parametrize("value", [b"{", b"[]", b'"text"', b"{}", b"\xff", b'{"tenant": 1, "origin": []}'])

@@ -1,0 +1,116 @@
+"""What speaks for a belief and against it: derived from what was said at the moment of a read, and never stored.
+
+    testimony = Testimony(claims, purges, doubted)      claims: what is live then, by the names of then
+    testimony.withheld(slot, segment)                   all that supported it was purged
+    testimony.trust(slot, segment)                      that of the most trusted supporter which was not
+    testimony.contested_by(slot, segment)               what is trusted more, and was displaced
+
+A purge takes a supporter away whatever moment is read. What an incident says that derives from a purged one is
+trusted little.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from twiceshy.core.memory import Claimed
+from twiceshy.core.purges import TRUST_FLOOR, Purge, purged
+from twiceshy.core.temporal import Segment, overlaps, supporters, winner
+
+
+class Testimony:
+    """Claims by slot, those that were purged apart. ``doubted`` are the incidents that derive from a purged one."""
+
+    def __init__(self, claims: Iterable[Claimed], purges: Sequence[Purge], doubted: Collection[str] = ()) -> None:
+        self._kept: dict[str, list[Claimed]] = defaultdict(list)
+        self._purged: dict[str, list[Claimed]] = defaultdict(list)
+        for one in claims:
+            if purged(purges, one.said["origin"], one.said["said_at"]):
+                self._purged[one.seen.slot].append(one)
+                continue
+            trust = floored(one.seen.trust, one.seen.incident in doubted)
+            kept = one if trust == one.seen.trust else replace(one, seen=replace(one.seen, trust=trust))
+            self._kept[one.seen.slot].append(kept)
+
+    def slots(self) -> set[str]:
+        return self._kept.keys() | self._purged.keys()
+
+    def supporters(self, slot: str, segment: Segment) -> list[Claimed]:
+        """Those that say what the segment says, the latest revision first."""
+        return sorted(_saying(self._kept[slot], segment), key=_newest_first)
+
+    def withheld(self, slot: str, segment: Segment) -> bool:
+        """Whether all that supported the segment was purged."""
+        return not _saying(self._kept[slot], segment) and bool(_saying(self._purged[slot], segment))
+
+    def trust(self, slot: str, segment: Segment) -> float:
+        """That of the most trusted supporter; without any, 0."""
+        return max((one.seen.trust for one in _saying(self._kept[slot], segment)), default=0.0)
+
+    def contested_by(self, slot: str, segment: Segment) -> list[Claimed]:
+        """What says otherwise of a time within the segment, and is trusted more; the most trusted first."""
+        trust = self.trust(slot, segment)
+        return _strongest_first(
+            one
+            for one in self._kept[slot]
+            if one.seen.trust > trust
+            and overlaps(one.seen, segment)
+            and not (one.seen.holds and one.seen.object == segment.object)
+        )
+
+    def denied(self, slot: str, event_time: int) -> list[Claimed]:
+        """What would hold at ``event_time`` but for a claim of lower trust that nothing does; none where that is not so.
+
+        A purged claim that nothing holds has less trust than any.
+        """
+        claims = [*self._kept[slot], *self._purged[slot]]
+        won = winner((one.seen for one in claims), event_time)
+        if won is None or won.holds:
+            return []
+        trust = won.trust if any(one.seen is won for one in self._kept[slot]) else -1.0
+        return _strongest_first(
+            one
+            for one in self._kept[slot]
+            if one.seen.holds and one.seen.trust > trust and one.seen.valid_from <= event_time < one.seen.valid_to
+        )
+
+
+def _saying(claims: Iterable[Claimed], segment: Segment) -> list[Claimed]:
+    return [one for one in claims if supporters((one.seen,), segment)]
+
+
+def _newest_first(one: Claimed) -> tuple[int, str]:
+    return -one.seen.revised_at, one.said["observation_id"]
+
+
+def _strongest_first(claims: Iterable[Claimed]) -> list[Claimed]:
+    return sorted(claims, key=lambda one: (-one.seen.trust, *_newest_first(one)))
+
+
+def floored(trust: float, doubted: bool) -> float:
+    """``trust``, or the floor where there is a doubt, if that is less."""
+    return min(trust, TRUST_FLOOR) if doubted else trust
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """What an incident derives from, and whether something that it said was purged."""
+
+    derived_from: tuple[str, ...] = ()
+    purged: bool = False
+
+
+def doubted(derivations: Mapping[str, Derivation]) -> frozenset[str]:
+    """Those of the incidents that derive from a purged one, directly or by others between. Circles are no matter."""
+    children: dict[str, list[str]] = defaultdict(list)
+    for key, derivation in derivations.items():
+        for parent in derivation.derived_from:
+            children[parent].append(key)
+    found: set[str] = set()
+    coming = [key for key, derivation in derivations.items() if derivation.purged]
+    while coming:
+        for child in children[coming.pop()]:
+            if child not in found:
+                found.add(child)
+                coming.append(child)
+    return frozenset(found)
