@@ -4,7 +4,7 @@
     python -m bench.graphiti [--histories 20] [--same-words]
 
 Prints, for kinds of histories of which each has one more thing in it than the last (`bench.histories`), the share of
-questions that each answers as the brute-force oracle of `tests.unit.core.temporal_histories` does: at every point of
+questions that each answers as the brute-force oracle of `tests.unit.core.oracle` does: at every point of
 world time, as known now, and as known after each earlier entry. No language model takes part. Of graphiti-core is used:
 
 - `resolve_extracted_edge`, which finds duplicates, closes what is contradicted and stamps it. The judgement that it
@@ -42,17 +42,10 @@ from graphiti_core.utils.bulk_utils import add_nodes_and_edges_bulk
 from graphiti_core.utils.maintenance.edge_operations import resolve_extracted_edge
 
 from bench.falkordb import falkordb
-from bench.histories import KINDS, history
+from bench.histories import KINDS, Entry, history
 from bench.machine import machine
-from tests.unit.core.temporal_histories import (
-    LAST_POINT,
-    SLOT,
-    History,
-    Published,
-    Statement,
-    points_of,
-    remember,
-)
+from tests.unit.core.oracle import points_of
+from tests.unit.core.temporal_histories import LAST_POINT, PREDICATE, SUBJECT, Published, Statement, remember
 
 GROUP = "bench"
 NOTHING = "nothing"
@@ -79,14 +72,14 @@ class Judge:
         return {"duplicate_facts": [], "contradicted_facts": self._contradicted}
 
 
-async def told(entries: History, stamps: Sequence[int], subject: str, *, same_words: bool) -> list[EntityEdge]:
+async def told(entries: Sequence[Entry], stamps: Sequence[int], subject: str, *, same_words: bool) -> list[EntityEdge]:
     """The edges that are left of a history, each entry seeing what the one before left."""
     edges: list[EntityEdge] = []
     said_by: dict[str, str] = {}
     for entry, stamp in zip(entries, stamps, strict=True):
-        edges = _without(edges, said_by.pop(entry.incident, None))
+        edges = _without(edges, said_by.pop(entry.origin, None))
         if isinstance(entry, Published):
-            said_by[entry.incident] = entry.event_id
+            said_by[entry.origin] = entry.event_id
             for said in entry.says:
                 new = _edge(entry, said, subject, stamp, same_words=same_words)
                 edges = await _resolved(edges, new, stamp)
@@ -102,11 +95,12 @@ def _without(edges: list[EntityEdge], episode: str | None) -> list[EntityEdge]:
 
 def _edge(entry: Published, said: Statement, subject: str, stamp: int, *, same_words: bool) -> EntityEdge:
     spoken = said.object if said.holds else NOTHING
+    words = f"{SUBJECT} {PREDICATE} {spoken}"
     return EntityEdge(
         source_node_uuid=subject,
         target_node_uuid=f"{subject}/{spoken}",
-        name=SLOT,
-        fact=f"{SLOT} {spoken}" if same_words else f"{SLOT} {spoken}, says {entry.event_id}",
+        name=PREDICATE,
+        fact=words if same_words else f"{words}, says {entry.event_id}",
         fact_embedding=VECTOR,
         group_id=GROUP,
         episodes=[entry.event_id],
@@ -201,7 +195,7 @@ def readings(driver: FalkorDriver) -> dict[str, tuple[Search, Callable[[datetime
 
 
 async def compare(
-    driver: FalkorDriver, entries: History, subject: str, *, same_words: bool
+    driver: FalkorDriver, entries: Sequence[Entry], subject: str, *, same_words: bool
 ) -> Counter[tuple[str, str]]:
     """How many questions of a history each answered rightly, by what is asked and by who answers."""
     memory = remember(entries)
@@ -235,7 +229,7 @@ async def main() -> None:
         for number, kind in enumerate(KINDS):
             right: Counter[tuple[str, str]] = Counter()
             for seed in range(arguments.histories):
-                subject = f"alice {number} {seed}"
+                subject = f"{SUBJECT} {number} {seed}"
                 right += await compare(driver, history(kind, seed), subject, same_words=arguments.same_words)
             for asked in ("now", "then"):
                 total = right[asked, "asked"]

@@ -11,14 +11,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
 
 from twiceshy.core.ids import event_id
-from twiceshy.events.chain import Admission, EntryLogged, LogPosition, StampedSettings
+from twiceshy.events.chain import Admission, EntryLogged, LoggedCommand, LogPosition, StampedSettings
 from twiceshy.events.common import milliseconds
 from twiceshy.events.incident import IncidentConcluded
 from twiceshy.events.outcome import IncidentOutcome
-from twiceshy.events.recall import RecallReplied, RecallRequested
+from twiceshy.events.recall import Question, RecallReplied, RecallRequested
 from twiceshy.local.data_folder import DataFolder
 from twiceshy.local.falkordb import falkordb_child
 from twiceshy.local.processes import Child, free_ports
@@ -32,6 +34,8 @@ from workers.fold import Stages
 from workers.graph import Logged
 from workers.guard import content_hash
 from workers.recall import Recall
+
+_COMMAND: TypeAdapter[LoggedCommand] = TypeAdapter(Annotated[LoggedCommand, Field(discriminator="kind")])
 
 BATCH = 100
 SOURCE = "tests"
@@ -63,6 +67,33 @@ class Memory:
             outcomes += await self.stages.fold(logged[start : start + BATCH])
         return outcomes
 
+    async def command(
+        self, kind: str, *, tenant: str = "default", given_at: datetime | None = None, **fields: Any
+    ) -> IncidentOutcome:
+        """Folds an operator's command in, given at a moment (now, when not told); what came of it."""
+        self._offset += 1
+        told = {"kind": kind, "tenant": tenant, "who": "tester", "why": "for a test", **fields}
+        command: LoggedCommand = _COMMAND.validate_python(told)
+        admitted_at = wall_clock_ms() if given_at is None else milliseconds(given_at)
+        entry = EntryLogged(
+            event_id=event_id(tenant, SOURCE, str(self._offset), encode(command)),
+            tenant=tenant,
+            kind=kind,
+            ce_source=SOURCE,
+            ce_id=str(self._offset),
+            revised_at=admitted_at,
+            admitted_at=admitted_at,
+            settings=StampedSettings(origin_trust=self.settings.trust_default),
+            admission=Admission(how="clean"),
+            content_hash="",
+            command=command,
+        )
+        [outcome] = await self.stages.fold([self._placed(entry)])
+        return outcome
+
+    def _placed(self, entry: EntryLogged) -> Logged:
+        return Logged(entry, LogPosition(partition=0, offset=self._offset, key=str(self._offset)))
+
     def _logged(self, incident: IncidentConcluded, admitted_at: int) -> Logged:
         self._offset += 1
         trust = self.settings.trust(incident.origin.name)
@@ -74,12 +105,20 @@ class Memory:
             ce_id=str(self._offset),
             revised_at=admitted_at,
             admitted_at=admitted_at,
-            settings=StampedSettings(origin_trust=trust, rule_incidents_min=self.settings.rule_incidents_min),
+            settings=StampedSettings(
+                origin_trust=trust,
+                many_valued=self.settings.many_valued,
+                rule_incidents_min=self.settings.rule_incidents_min,
+            ),
             admission=Admission(how="clean"),
             content_hash=content_hash(incident),
             incident=incident,
         )
-        return Logged(entry, LogPosition(partition=0, offset=self._offset, key=str(self._offset)))
+        return self._placed(entry)
+
+    async def put(self, question: Question) -> Any:
+        """The reply to a question that is no recall."""
+        return await self.recall.answer(question, queued_ms=0.0)
 
     async def ask(self, query: str = "", *, tenant: str = "default", **fields: Any) -> RecallReplied:
         """Recall's reply. It has two seconds where no deadline is given, for the machine may be busy."""

@@ -25,7 +25,8 @@ from twiceshy.local.falkordb import falkordb_child
 from twiceshy.local.processes import Child, free_ports
 from twiceshy.local.stack import EMBEDDER_MODEL, FETCH_WAIT_MS
 from twiceshy.settings import Settings
-from twiceshy.stores.graph import FIRST_GENERATION, Graphs
+from twiceshy.stores.generations import Generations
+from twiceshy.stores.graph import Graphs
 from twiceshy.stream.admin import create_topics, reader
 from twiceshy.stream.codec import encode, event_headers
 from twiceshy.stream.outputs import Outputs, tenant_partition
@@ -131,6 +132,18 @@ class Rig:
         os.killpg(child.pid, signal.SIGKILL)
         await child.stop()
 
+    async def command(self, *arguments: str) -> asyncio.subprocess.Process:
+        """A command of the command line, started, with this rig's addresses in its environment."""
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "twiceshy.cli",
+            *arguments,
+            env=self._env,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+
     @contextlib.asynccontextmanager
     async def stores(self) -> AsyncIterator[Stores]:
         async with open_stores(self.settings) as stores:
@@ -138,8 +151,9 @@ class Rig:
 
     async def export(self, tenant: str, *, system_time: bool = True) -> list[bytes]:
         async with self.stores() as stores:
-            graph = Graphs(stores.redis).of(tenant)
-            return await export_lines(graph, stores.vectors, tenant, FIRST_GENERATION, system_time=system_time)
+            generation = (await Generations(stores.redis).of(tenant)).recalled
+            graph = Graphs(stores.redis, generation).of(tenant)
+            return await export_lines(graph, stores.vectors, tenant, generation, system_time=system_time)
 
 
 class Publisher:

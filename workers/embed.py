@@ -102,9 +102,11 @@ class EmbedStage(ChainStage[EntryConsolidated, IncidentOutcome]):
         """What became of an entry. Some commands are decided behind graph."""
         command = event.entry.command
         if isinstance(command, MistakeResolution):
-            return chain_outcome(event, outcome="applied" if event.reflected.resolved else "rejected")
+            detail = f"There is no open mistake {command.id}: ask again which there are."
+            return _decided(event, bool(event.reflected.resolved), "not_open", detail)
         if isinstance(command, Switch):
-            return chain_outcome(event, outcome="applied" if event.generation == command.generation else "rejected")
+            detail = f"There is no generation {command.generation}: `twiceshy rebuild` makes one."
+            return _decided(event, event.generation == command.generation, "unknown_generation", detail)
         return chain_outcome(event, vector=vector)
 
     async def _close_and_move(
@@ -154,12 +156,10 @@ class EmbedStage(ChainStage[EntryConsolidated, IncidentOutcome]):
 
     async def _items(self, events: Sequence[EntryConsolidated]) -> list[Item]:
         made = [draft for event in events for draft in drafts(event)]
-        carried = await self._carried_over.vectors(made)
+        carried = await self._carried_over.items(made)
         new = [draft for draft in made if draft.version_id not in carried]
-        embedded = dict(
-            zip([draft.version_id for draft in new], await self._embed([draft.text for draft in new]), strict=True)
-        )
-        return [draft.item(carried.get(draft.version_id) or embedded[draft.version_id]) for draft in made]
+        embedded = await self._embed([draft.text for draft in new])
+        return [*carried.values(), *(draft.item(one) for draft, one in zip(new, embedded, strict=True))]
 
     async def _embed(self, texts: Sequence[str]) -> list[Embedded]:
         """A vector for each text; while the embedder is away, nothing, so that the words are indexed at least."""
@@ -201,6 +201,12 @@ class EmbedStage(ChainStage[EntryConsolidated, IncidentOutcome]):
         await self._vectors.fill({place: one.vector for place, one in zip(places, embedded, strict=True)})
         log.info("vectors_filled", items=len(places))
         return len(places)
+
+
+def _decided(event: EntryConsolidated, applied: bool, reason: str, detail: str) -> IncidentOutcome:
+    if applied:
+        return chain_outcome(event, outcome="applied")
+    return chain_outcome(event, outcome="rejected").model_copy(update={"reason": reason, "detail": detail})
 
 
 def _alone(event: EntryConsolidated) -> bool:

@@ -3,8 +3,8 @@
 What becomes a point of Qdrant: each version of an episode and of a rule.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from qdrant_client import models
@@ -17,15 +17,17 @@ from twiceshy.events.chain import EntryConsolidated, StandingRule
 from twiceshy.stores import cypher
 from twiceshy.stores.embeddings import Embedded
 from twiceshy.stores.graph import Graph
-from twiceshy.stores.points import DENSE, Item, copied
+from twiceshy.stores.points import Item, copied
 from twiceshy.stores.vectors import Vectors
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An item without its vector, and the text to embed."""
+    """An item without its vectors, and the texts that these are made from: what is embedded, and title and words."""
 
     text: str
+    title: str
+    words: Callable[[], str]
     told: dict[str, Any]
 
     @property
@@ -35,7 +37,8 @@ class Draft:
 
     def item(self, embedded: Embedded) -> Item:
         missing = embedded.vector is None and embedded.reason is None
-        return Item(**self.told, dense=embedded.vector, vector_missing=missing)
+        lexical = document_weights(self.title, self.words())
+        return Item(**self.told, lexical=lexical, dense=embedded.vector, vector_missing=missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,32 +70,30 @@ class Moved:
 
 
 class CarriedOver:
-    """Vectors of another generation, so that a rebuild need not embed the same texts again.
+    """Vectors of another generation, so that a rebuild need not make them again.
 
-    A version has the same id in every generation. Its vector is taken over if the text is the same, and its content.
+    A version has the same id in every generation. What it has there is taken over if its text is the same, and its
+    content.
     """
 
     def __init__(self, vectors: Vectors, generation: str | None) -> None:
         self._vectors = vectors
         self._generation = generation
 
-    async def vectors(self, made: Sequence[Draft]) -> dict[str, Embedded]:
-        """By version id, the vectors that need not be made."""
+    async def items(self, made: Sequence[Draft]) -> dict[str, Item]:
+        """By version id, the items whose vectors need not be made."""
         if self._generation is None or not made:
             return {}
         places = {draft.version_id: (self._generation, draft.version_id) for draft in made}
         points = await self._vectors.copies(places)
-        found: dict[str, Embedded] = {}
+        found: dict[str, Item] = {}
         for draft in made:
             point = points.get(draft.version_id)
             told = (point.payload or {}) if point else {}
-            same = told.get("text") == draft.text and told.get("content_hash") == draft.told["payload"].get(
-                "content_hash"
-            )
+            content_hash = draft.told["payload"].get("content_hash")
+            same = told.get("text") == draft.text and told.get("content_hash") == content_hash
             if point is not None and same and not told["vector_missing"]:
-                named: Any = point.vector or {}
-                reason = None if DENSE in named else "carried over without a vector"
-                found[draft.version_id] = Embedded(vector=named.get(DENSE), reason=reason)
+                found[draft.version_id] = replace(copied(point), **draft.told)
         return found
 
 
@@ -134,7 +135,6 @@ def _episode_draft(event: EntryConsolidated) -> Draft:
     text = embedding_text(incident)
     told = {
         **_place(event, recorded.episode_id, "episode", recorded.t_valid, recorded.t_invalid),
-        "lexical": document_weights(incident.title, lexical_text(incident)),
         "payload": {
             "slot": f"episode|{key_of(incident)}",
             "incident": key_of(incident),
@@ -146,17 +146,16 @@ def _episode_draft(event: EntryConsolidated) -> Draft:
             "content_hash": event.entry.content_hash,
         },
     }
-    return Draft(text, told)
+    return Draft(text, incident.title, lambda: lexical_text(incident), told)
 
 
 def _rule_draft(event: EntryConsolidated, standing: StandingRule) -> Draft:
     text = f"{rule_title(standing)}\n{standing.statement}"
     told = {
         **_place(event, standing.version_id, "rule", standing.t_valid, None),
-        "lexical": document_weights(rule_title(standing), standing.statement),
         "payload": {"slot": f"rule|{standing.category.value}", "category": standing.category.value, "text": text},
     }
-    return Draft(text, told)
+    return Draft(text, rule_title(standing), lambda: standing.statement, told)
 
 
 def _place(event: EntryConsolidated, version_id: str, kind: str, t_valid: int, t_invalid: int | None) -> dict[str, Any]:

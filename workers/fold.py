@@ -1,10 +1,12 @@
 """Folds log entries through the same handlers as the chain, outputs off, batch by batch together."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from redis.asyncio import Redis
 
+from twiceshy.events.chain import EntryConsolidated, EntryRecorded
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.stores.embeddings import EmbeddingsClient
 from twiceshy.stores.graph import Graphs
@@ -47,6 +49,37 @@ class Stages:
 
     async def fold(self, batch: Sequence[Logged]) -> list[IncidentOutcome]:
         """Applies a batch of the log; what each entry came to."""
-        recorded = await self.graph.apply(batch)
-        reflected = await self.lesson.apply(recorded)
-        return await self.embed.apply(await self.consolidate.apply(reflected))
+        return await self.embed.apply(await self._taught(await self.graph.apply(batch)))
+
+    async def fold_all(
+        self, batches: AsyncIterator[Sequence[Logged]], done: Callable[[Sequence[Logged]], Awaitable[None]]
+    ) -> None:
+        """Applies batches, each stage on one while the next stage is still at the one before, as in the chain.
+
+        ``done`` is awaited for each batch, in order, when all stages have applied it.
+        """
+        embedding: asyncio.Task[None] | None = None
+        teaching: asyncio.Task[list[EntryConsolidated]] | None = None
+
+        async def embed(batch: Sequence[Logged], taught: "asyncio.Task[list[EntryConsolidated]]") -> None:
+            await self.embed.apply(await taught)
+            await done(batch)
+
+        try:
+            async for batch in batches:
+                recorded = await self.graph.apply(batch)
+                if teaching is not None:
+                    await teaching
+                if embedding is not None:
+                    await embedding
+                teaching = asyncio.create_task(self._taught(recorded))
+                embedding = asyncio.create_task(embed(batch, teaching))
+            if embedding is not None:
+                await embedding
+        finally:
+            for task in (teaching, embedding):
+                if task is not None:
+                    task.cancel()
+
+    async def _taught(self, recorded: Sequence[EntryRecorded]) -> list[EntryConsolidated]:
+        return await self.consolidate.apply(await self.lesson.apply(recorded))

@@ -146,9 +146,7 @@ async def _standing(graph: Graph) -> Memory:
         watermark=watermark,
         aliases=live,
         names=Names(live),
-        purges=[
-            replace(one, unblocked_at=unblocked.get(one.at, FOREVER)) for one in now.purges if one.at <= watermark
-        ],
+        purges=[replace(one, unblocked_at=unblocked.get(one.at, FOREVER)) for one in now.purges if one.at <= watermark],
         horizon=now.horizons.get("graph", 0),
     )
 

@@ -60,9 +60,7 @@ class GuardCommandsStage:
         record, about = self._entrance.opened(record)
         model = event_model(about)
         if model is ModeChangeRequested:
-            raise PoisonError(
-                "unsupported", "The mode cannot be changed yet: leave this out, memory is active."
-            )
+            raise PoisonError("unsupported", "The mode cannot be changed yet: leave this out, memory is active.")
         requested = decode(record, model)
         if not isinstance(requested, Command):
             raise TypeError(f"{about.type} is declared for {TOPICS.memory_commands.name} and is no command")

@@ -4,7 +4,7 @@ Folds a tenant's log again, through the same handlers as the chain, into an empt
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from uuid import uuid4
 
 import structlog
@@ -59,15 +59,13 @@ class Fold:
             if end is None:
                 number = self._partition.partition
                 end = (await end_offsets(consumer, TOPICS.memory_log, [number]))[number]
-            batch: list[Logged] = []
-            async for logged, position in self._entries(consumer, stages, start, end):
-                if logged is not None:
-                    batch.append(logged)
-                if len(batch) == BATCH_ENTRIES_MAX or position >= end:
-                    await self._fold(stages, batch)
-                    batch.clear()
-                    advance(position, end)
-            await self._fold(stages, batch)
+
+            async def folded(batch: Sequence[Logged]) -> None:
+                last = batch[-1].position
+                await self._progress.note_positions(FOLD, {last.partition: (last.offset, last.key)})
+                advance(last.offset + 1, end)
+
+            await stages.fold_all(self._batches(consumer, stages, start, end), folded)
         return end
 
     async def fill_missing(self) -> None:
@@ -99,30 +97,19 @@ class Fold:
             )
         return start
 
-    async def _fold(self, stages: Stages, batch: list[Logged]) -> None:
-        if not batch:
-            return
-        await stages.fold(batch)
-        last = batch[-1].position
-        await self._progress.note_positions(FOLD, {last.partition: (last.offset, last.key)})
-
-    async def _entries(
+    async def _batches(
         self, consumer: AIOKafkaConsumer, stages: Stages, start: int, end: int
-    ) -> AsyncIterator[tuple[Logged | None, int]]:
-        """The tenant's entries (None: another's, or none), each with the position behind it.
-
-        One that can never be decoded is passed over, as the chain does.
-        """
+    ) -> AsyncIterator[list[Logged]]:
+        """The tenant's entries. One that can never be decoded is passed over, as the chain does."""
         consumer.assign([self._partition])
         consumer.seek(self._partition, start)
         # What compaction has dropped leaves gaps, so the position tells when the end is reached, and no record does.
-        while (position := await consumer.position(self._partition)) < end:
+        while await consumer.position(self._partition) < end:
             fetched = await consumer.getmany(self._partition, timeout_ms=POLL_MS, max_records=BATCH_ENTRIES_MAX)
-            for message in fetched.get(self._partition, ()):
-                if message.offset < end:
-                    yield self._decoded(stages, Record.of_consumer(message)), message.offset + 1
-            if not fetched and await consumer.position(self._partition) > position:
-                yield None, await consumer.position(self._partition)
+            messages = [message for message in fetched.get(self._partition, ()) if message.offset < end]
+            decoded = [self._decoded(stages, Record.of_consumer(message)) for message in messages]
+            if batch := [logged for logged in decoded if logged is not None]:
+                yield batch
 
     def _decoded(self, stages: Stages, record: Record) -> Logged | None:
         try:

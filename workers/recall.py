@@ -12,21 +12,8 @@ from typing import Any
 import structlog
 
 from twiceshy.errors import PoisonError, TransientError
-from twiceshy.events.common import Event
 from twiceshy.events.quarantine import AuditRecorded
-from twiceshy.events.recall import (
-    EntitiesReplied,
-    EntitiesRequested,
-    HistoryReplied,
-    HistoryRequested,
-    ItemsReplied,
-    ItemsRequested,
-    RecallReplied,
-    RecallRequested,
-    Reply,
-    ValueReplied,
-    ValueRequested,
-)
+from twiceshy.events.recall import REPLY_OF, Question, RecallReplied, RecallRequested, Reply
 from twiceshy.stream.chain import tenant_output
 from twiceshy.stream.codec import attributes, binary, claimed, decode, encode, event_headers, event_model
 from twiceshy.stream.delivery import to_record
@@ -43,14 +30,6 @@ __all__ = ["Recall", "RecallServer"]
 NAME = "recall"
 ANSWERS_MAX = 32
 UNDER_WAY_MAX = 256
-
-REPLIES: dict[type[Event], type[Reply]] = {
-    RecallRequested: RecallReplied,
-    HistoryRequested: HistoryReplied,
-    ValueRequested: ValueReplied,
-    EntitiesRequested: EntitiesReplied,
-    ItemsRequested: ItemsReplied,
-}
 
 log = structlog.get_logger().bind(worker=NAME)
 
@@ -125,7 +104,7 @@ class RecallServer:
         Raises:
             RefusedReplyTopicError: the request is about another tenant than the reply topic's.
         """
-        asked: type[Event] = RecallRequested
+        asked: type[RecallRequested | Question] = RecallRequested
         try:
             told = binary(record)
             asked = _asked(told)
@@ -133,33 +112,29 @@ class RecallServer:
         except PoisonError as error:
             if claimed_tenant(claimed(record).value) not in (None, reply_to.tenant):
                 raise RefusedReplyTopicError("other_tenant", reply_to.topic, reply_to.tenant) from error
-            return REPLIES[asked](status="invalid", detail=error.detail)
-        if getattr(request, "tenant", None) != reply_to.tenant:
+            return REPLY_OF[asked](status="invalid", detail=error.detail)
+        if request.tenant != reply_to.tenant:
             raise RefusedReplyTopicError("other_tenant", reply_to.topic, reply_to.tenant)
-        if not isinstance(request, RecallRequested):
-            return REPLIES[asked](status="unavailable", detail="This question is not answered yet.")
         async with self._answers:
             return await self._answer(request, record)
 
-    async def _answer(self, request: RecallRequested, record: Record) -> RecallReplied:
+    async def _answer(self, request: RecallRequested | Question, record: Record) -> Reply:
         queued_ms = float(max(0, self._clock_ms() - record.timestamp_ms))
+        reply_of = REPLY_OF[type(request)]
         if queued_ms >= request.deadline_ms:
             log.info("expired", **_place(record), queued_ms=queued_ms, deadline_ms=request.deadline_ms)
-            return RecallReplied(
+            return reply_of(
                 status="expired",
                 detail=f"The request waited for {queued_ms:.0f} ms, which is longer than its deadline_ms.",
                 took_ms=queued_ms,
-                parts_ms={"queue": queued_ms},
             )
         try:
-            reply = await self._recall.answer(request, queued_ms=queued_ms)
+            reply: Reply = await self._recall.answer(request, queued_ms=queued_ms)
         except Exception:
             # Errors are replies too: whoever asked would wait for nothing.
             log.exception("answer_failed", **_place(record), tenant=request.tenant)
-            return RecallReplied(status="unavailable", detail="The answer failed in the worker, whose log says why.")
-        fared = {name: leg.status for name, leg in reply.legs.items()}
-        found = {"status": reply.status, "results": len(reply.results), "novel": reply.novel, "partial": reply.partial}
-        log.info("answered", **_place(record), tenant=request.tenant, **found, legs=fared, took_ms=reply.took_ms)
+            return reply_of(status="unavailable", detail="The answer failed in the worker, whose log says why.")
+        log.info("answered", **_place(record), tenant=request.tenant, **_fared(request, reply))
         return reply
 
     async def _refuse(self, record: Record, refused: RefusedReplyTopicError) -> None:
@@ -182,7 +157,7 @@ class RecallServer:
             log.warning("audit_lost", **_place(record), reason=str(error))
 
 
-def _asked(record: Record) -> type[Event]:
+def _asked(record: Record) -> type[RecallRequested | Question]:
     """The model of the question that a record's headers announce.
 
     Raises:
@@ -190,9 +165,18 @@ def _asked(record: Record) -> type[Event]:
     """
     about = attributes(record)
     model = event_model(about)
-    if model not in REPLIES:
+    if model not in REPLY_OF or not issubclass(model, RecallRequested | Question):
         raise PoisonError("unknown_type", f"{about.type!r} is no question: this topic takes those alone.")
     return model
+
+
+def _fared(request: RecallRequested | Question, reply: Reply) -> dict[str, Any]:
+    """What the log tells of an answer."""
+    told = {"question": type(request).__name__, "status": reply.status, "took_ms": reply.took_ms}
+    if isinstance(reply, RecallReplied):
+        told |= {"results": len(reply.results), "novel": reply.novel, "partial": reply.partial}
+        told["legs"] = {name: leg.status for name, leg in reply.legs.items()}
+    return told
 
 
 def _output(reply: Reply, reply_to: ReplyTo) -> Output:

@@ -7,33 +7,30 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 from twiceshy.core.fusion import Scored
 from twiceshy.core.lexical import spellings
 from twiceshy.core.mentions import ASKED_FOR
 from twiceshy.core.novelty import TERMS_MAX, share, shared, similar
-from twiceshy.core.temporal import FOREVER
 from twiceshy.errors import TransientError
 from twiceshy.events.common import instant, milliseconds
-from twiceshy.events.recall import RecallReplied, RecallRequested
+from twiceshy.events.recall import Question, RecallReplied, RecallRequested, Reply
 from twiceshy.settings import Settings
 from twiceshy.stores.embeddings import EmbeddingsClient
 from twiceshy.stores.graph import Graphs
 from twiceshy.stores.points import Scope
 from twiceshy.stores.vectors import Vectors
 from workers.entrance import wall_clock_ms
-from workers.recall_items import Items, read_graph, read_payloads
-from workers.recall_legs import Found, Legs, Question
+from workers.recall_items import Items, Wanted, read_graph, read_payloads
+from workers.recall_legs import Found, Legs, Sought
+from workers.recall_questions import Questions, tenant_fault
 from workers.recall_size import fitted
-
-EVERYTHING = FOREVER - 1
-"""A ``known_at`` behind every transaction time."""
+from workers.recall_standing import EVERYTHING, Ground, Grounds
 
 WATERMARK_PART, EMBEDDING_PART, WAIT_PART, LEGS_PART, ITEMS_PART, FALLBACK_PART = 0.2, 0.5, 0.5, 0.65, 0.85, 0.95
 """By when each step is over, as a part of the deadline: what a store that hangs takes, the next one must not lack."""
 
-POLL_SECONDS = 0.005
 BESIDE = ("lessons", "playbooks", "mistakes", "rules", "facts")
 JUDGED_ITEMS = 5
 """So many of the first items decide whether a question is new, however few are wanted."""
@@ -71,13 +68,21 @@ class Recall:
         self.settings = settings
         self._graphs = graphs
         self._vectors = vectors
-        self._legs = Legs(graphs, vectors, embeddings, settings.novel_similarity)
+        self._grounds = Grounds(graphs)
+        self._legs = Legs(self._grounds, vectors, embeddings, settings.novel_similarity)
+        self._questions = Questions(settings, self._grounds, clock_ms)
         self._clock_ms = clock_ms
-        # What embed had applied when last heard of: what to go by while the graph does not say.
-        self._watermarks: dict[str, int] = {}
 
-    async def answer(self, request: RecallRequested, *, queued_ms: float = 0.0) -> RecallReplied:
+    @overload
+    async def answer(self, request: RecallRequested, *, queued_ms: float = 0.0) -> RecallReplied: ...
+
+    @overload
+    async def answer(self, request: Question, *, queued_ms: float = 0.0) -> Reply: ...
+
+    async def answer(self, request: RecallRequested | Question, *, queued_ms: float = 0.0) -> Reply:
         """The reply to a question that waited ``queued_ms``, within its deadline. A part that is away is left out."""
+        if isinstance(request, Question):
+            return await self._questions.answer(request, queued_ms=queued_ms)
         if fault := self._fault(request):
             return RecallReplied(status="invalid", detail=fault)
         course = Course(
@@ -91,27 +96,30 @@ class Recall:
         return reply.model_copy(update={"took_ms": round(took_ms, 3), "parts_ms": course.parts_ms})
 
     def _fault(self, request: RecallRequested) -> str | None:
-        if request.tenant not in self.settings.tenants:
-            return f"tenant: there is no tenant {request.tenant!r}; it is one of {', '.join(self.settings.tenants)}."
+        if fault := tenant_fault(self.settings, request.tenant):
+            return fault
         if not (request.query.strip() or request.fault_signature or request.entities):
             return "query: say what you see, give a fault_signature, or name what it is about in entities."
         return None
 
     async def _answer(self, course: Course) -> RecallReplied:
         request = course.request
-        question = Question(
-            text="\n".join(part.strip() for part in (request.query, request.fault_signature) if part and part.strip()),
-            entities=request.entities,
-            limit=request.limit,
-            rules="rules" in request.include,
-        )
+        text = "\n".join(part.strip() for part in (request.query, request.fault_signature) if part and part.strip())
         # The embedder needs no watermark, and is what takes longest.
         embedding = None
-        if question.text:
-            embedding = asyncio.create_task(self._legs.embed(question.text, EMBEDDING_PART * course.seconds))
+        if text:
+            embedding = asyncio.create_task(self._legs.embed(text, EMBEDDING_PART * course.seconds))
         try:
-            scope = await self._scope(course)
-            found = await self._legs.run(question, scope, embedding, course.until(LEGS_PART))
+            ground = await self._ground(course)
+            if refusal := ground.refusal(request.known_at):
+                return RecallReplied(status="invalid", detail=refusal, generation=ground.generation)
+            scope = ground.scope(
+                as_of=self._clock_ms() if request.as_of is None else milliseconds(request.as_of),
+                known_at=request.known_at,
+                superseded="superseded" in request.include,
+            )
+            sought = Sought(text, request.entities, request.limit, "rules" in request.include, ground.names(scope))
+            found = await self._legs.run(sought, scope, embedding, course.until(LEGS_PART))
         finally:
             if embedding is not None:
                 embedding.cancel()
@@ -120,41 +128,20 @@ class Recall:
         fused = found.fused()
         course.lap("fusion", started)
         items = await self._items(course, scope, found, [item for item, _ in fused[: max(request.limit, JUDGED_ITEMS)]])
-        return self._reply(course, question.text, scope, found, fused, items)
+        return self._reply(course, text, scope, found, fused, items)
 
-    async def _scope(self, course: Course) -> Scope:
-        request = course.request
+    async def _ground(self, course: Course) -> Ground:
+        """How memory stands, once it is ``at_least`` what was asked for, or the time for waiting is over."""
         started = time.perf_counter()
-        watermark = await self._watermark(course)
-        asked = EVERYTHING if request.known_at is None else milliseconds(request.known_at)
-        course.lap("watermark", started)
-        return Scope(
-            tenant=request.tenant,
-            generation=self._graphs.generation,
-            as_of=self._clock_ms() if request.as_of is None else milliseconds(request.as_of),
-            known_at=min(asked, watermark),
+        at_least = course.request.at_least
+        ground = await self._grounds.await_at_least(
+            course.request.tenant,
+            0 if at_least is None else milliseconds(at_least),
+            course.until(WATERMARK_PART if at_least is None else WAIT_PART),
         )
-
-    async def _watermark(self, course: Course) -> int:
-        """How far embed is, once that is ``at_least`` what was asked for, or the time for waiting is over."""
-        request = course.request
-        at_least = 0 if request.at_least is None else milliseconds(request.at_least)
-        loop = asyncio.get_running_loop()
-        until = course.until(WATERMARK_PART if request.at_least is None else WAIT_PART)
-        graph = self._graphs.of(request.tenant)
-        try:
-            async with asyncio.timeout_at(until):
-                while True:
-                    self._watermarks[request.tenant] = (await graph.watermarks()).get("embed", 0)
-                    if self._watermarks[request.tenant] >= at_least or loop.time() + POLL_SECONDS >= until:
-                        break
-                    await asyncio.sleep(POLL_SECONDS)
-        except (TransientError, TimeoutError) as error:
-            course.missing.append(f"FalkorDB did not say how far memory is ({error or 'it was late'}).")
-        watermark = self._watermarks.get(request.tenant, EVERYTHING)
-        if watermark < at_least:
-            course.missing.append("Memory has not come as far as at_least within the deadline.")
-        return watermark
+        course.missing += ground.missing
+        course.lap("watermark", started)
+        return ground
 
     async def _items(self, course: Course, scope: Scope, found: Found, ids: Sequence[str]) -> Items:
         started = time.perf_counter()
@@ -170,17 +157,16 @@ class Recall:
 
     async def _from_graph(self, course: Course, scope: Scope, found: Found, ids: Sequence[str]) -> Items | None:
         request = course.request
+        wanted = Wanted(
+            ids=ids,
+            beside=ids[: request.limit],
+            rules=found.rules,
+            asked=[key for key, (_, strength) in found.entities.items() if strength == ASKED_FOR],
+            include=frozenset(request.include),
+        )
         try:
             async with asyncio.timeout_at(course.until(ITEMS_PART)):
-                return await read_graph(
-                    self._graphs.of(request.tenant),
-                    scope,
-                    ids=ids,
-                    beside=ids[: request.limit],
-                    rules=found.rules,
-                    asked=[key for key, (_, strength) in found.entities.items() if strength == ASKED_FOR],
-                    include=request.include,
-                )
+                return await read_graph(self._grounds.graph(scope), scope, found.names, wanted)
         except (TransientError, TimeoutError):
             return None
 
@@ -212,6 +198,7 @@ class Recall:
             unknown_entities=found.unknown(request.entities),
             as_of=instant(scope.as_of),
             legs=found.legs,
+            withheld=("origin_purge",) if items.withheld else (),
         )
         if reply.novel:
             return reply

@@ -3,62 +3,39 @@
 Reads the items that a reply holds: from FalkorDB side by side, or the episodes alone from Qdrant's payloads.
 """
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from twiceshy.core.temporal import FOREVER
-from twiceshy.core.texts import lexical_text
-from twiceshy.events.common import instant
-from twiceshy.events.incident import IncidentConcluded
-from twiceshy.events.recall import Episode, Fact, Include, Lesson, MistakeItem, Playbook, Rule, Why
+from twiceshy.core.aliases import Names
+from twiceshy.core.purges import hides, purged
+from twiceshy.events.recall import Fact, Include, Lesson, MistakeItem, Playbook, Rule
 from twiceshy.stores import cypher
 from twiceshy.stores.graph import Graph
 from twiceshy.stores.points import Scope
 from twiceshy.stores.vectors import Vectors
+from workers.recall_doubts import read_doubted
+from workers.recall_facts import Facts, read_facts
+from workers.recall_shapes import Remembered, lesson, mistake, playbook, remembered, rule, superseded_by
+from workers.recall_standing import bound
 
-TAUGHT: frozenset[Include] = frozenset({"lessons", "playbooks", "mistakes"})
+TAUGHT: frozenset[Include] = frozenset({"lessons", "playbooks"})
+MADE: frozenset[Include] = frozenset({"mistakes", "rules"})
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """An episode's version as a store has it. ``stamps`` are the four of an item, ready for it."""
+class Wanted:
+    """The episodes ``ids``; and of those in ``beside`` what they taught, and the rules and facts that go with them.
 
-    version_id: str
-    origin: str
-    trust: float
-    incident: IncidentConcluded
-    incomplete: bool
-    stamps: dict[str, Any]
+    ``rules`` were found by themselves, and ``asked`` are the entities that the question names.
+    """
 
-    @property
-    def words(self) -> str:
-        """All that the store tells of it in words."""
-        return f"{self.incident.title}\n{lexical_text(self.incident)}"
-
-    def episode(self, rank: int, score: float, why: Why) -> Episode:
-        told = self.incident
-        return Episode(
-            id=self.version_id,
-            origin=self.origin,
-            trust=self.trust,
-            **self.stamps,
-            rank=rank,
-            fingerprint=told.fingerprint,
-            title=told.title,
-            summary=told.summary,
-            cause=told.cause.statement if told.cause else None,
-            cause_category=told.cause.category if told.cause else None,
-            resolution=told.resolution,
-            severity=told.severity,
-            concluded_at=told.concluded_at,
-            score=round(score, 6),
-            incomplete=self.incomplete,
-            why=why,
-            entities=told.entities,
-            code_refs=told.code_refs,
-            links=told.links,
-        )
+    ids: Sequence[str]
+    beside: Sequence[str]
+    rules: Sequence[str]
+    asked: Sequence[str]
+    include: frozenset[Include]
 
 
 @dataclass(slots=True)
@@ -70,47 +47,60 @@ class Items:
     playbooks: list[Playbook] = field(default_factory=list)
     mistakes: list[MistakeItem] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
-    facts: list[Fact] = field(default_factory=list)
+    facts: Sequence[Fact] = ()
+    withheld: bool = False
 
 
-async def read_graph(
-    graph: Graph,
-    scope: Scope,
-    *,
-    ids: Sequence[str],
-    beside: Sequence[str],
-    rules: Sequence[str],
-    asked: Sequence[str],
-    include: Iterable[Include],
-) -> Items:
-    """The episodes ``ids``; and of those in ``beside`` what they taught, and the rules and facts that go with them.
+async def read_graph(graph: Graph, scope: Scope, names: Names, wanted: Wanted) -> Items:
+    """What is wanted, as far as the scope sees it.
 
     Raises:
         TransientError: FalkorDB is away.
     """
-    wanted = set(include)
+
+    async def facts() -> Facts:
+        if "facts" not in wanted.include:
+            return Facts()
+        return await read_facts(graph, scope, names, wanted.asked, wanted.beside)
+
+    items, about = await asyncio.gather(_incidents(graph, scope, wanted), facts())
+    items.facts = about.facts
+    items.withheld = about.withheld or hides(scope.purges, scope.known_at)
+    return items
+
+
+async def _incidents(graph: Graph, scope: Scope, wanted: Wanted) -> Items:
     rows = await graph.read(
         cypher.RECALLED,
-        episodes=ids,
-        teaching=() if wanted.isdisjoint(TAUGHT) else beside,
-        mistaken=beside if "rules" in wanted else (),
-        rules=rules,
-        mentioning=beside if "facts" in wanted else (),
-        subjects=asked if "facts" in wanted else (),
-        as_of=scope.as_of,
-        known_at=scope.known_at,
+        episodes=wanted.ids,
+        teaching=() if wanted.include.isdisjoint(TAUGHT) else wanted.beside,
+        mistaken=() if wanted.include.isdisjoint(MADE) else wanted.beside,
+        rules=wanted.rules,
+        ruling="rules" in wanted.include,
+        **bound(scope),
     )
     items = Items()
-    for episodes, taught, standing, facts in rows:
-        for version_id, origin, trust, body, incomplete, *stamps in episodes:
-            items.episodes[version_id] = _remembered(version_id, origin, trust, body, incomplete, stamps)
+    for episodes, claims, lessons, playbooks, mistakes, rules in rows:
+        doubted = await read_doubted(graph, scope, (), {row[1]: row[0] for row in episodes if row[0]})
+        for _, *row in episodes:
+            found = remembered(row)
+            about_it = [(successor, trust, since) for of, successor, trust, since in claims if of == found.version_id]
+            items.episodes[found.version_id] = replace(
+                found,
+                doubted=found.version_id in doubted,
+                superseded_by=superseded_by(about_it, found.trust),
+            )
         # What the best episode taught comes first.
-        places = {version_id: place for place, version_id in enumerate(ids)}
-        for row in sorted(taught, key=lambda row: places[row[1]]):
-            _add_taught(items, *row)
-        items.rules += [_rule(*row) for row in standing]
-        items.facts += [_fact(*row) for row in facts]
+        places = {version_id: place for place, version_id in enumerate(wanted.ids)}
+        items.lessons = [lesson(row, doubted=row[0] in doubted) for row in _in_order(lessons, places)]
+        items.playbooks = [playbook(row, doubted=row[0] in doubted) for row in _in_order(playbooks, places)]
+        items.mistakes = [mistake(row, doubted=row[0] in doubted) for row in _in_order(mistakes, places)]
+        items.rules = [rule(row) for row in rules]
     return items
+
+
+def _in_order(rows: Iterable[Any], places: Mapping[str, int]) -> list[Any]:
+    return sorted(rows, key=lambda row: places[row[0]])
 
 
 async def read_payloads(vectors: Vectors, scope: Scope, ids: Sequence[str]) -> Items:
@@ -119,99 +109,18 @@ async def read_payloads(vectors: Vectors, scope: Scope, ids: Sequence[str]) -> I
     Raises:
         TransientError: Qdrant is away.
     """
-    episodes: dict[str, Remembered] = {}
+    items = Items(withheld=hides(scope.purges, scope.known_at))
+    origins = {purge.origin for purge in scope.purges}
+    names = ("version_id", "incident", "origin", "said_at", "trust", "body")
+    stamps = ("t_valid", "t_invalid", "t_created", "t_expired")
     for version_id, told in (await vectors.payloads(scope.generation, ids)).items():
-        stamps = [told[stamp] for stamp in ("t_valid", "t_invalid", "t_created", "t_expired")]
-        remembered = _remembered(version_id, told["origin"], told["trust"], told["body"], True, stamps)
-        # The body has no details; the text has. It is the title alone when nobody said what happened.
-        incomplete = told["text"] == remembered.incident.title
-        episodes[version_id] = replace(remembered, incomplete=incomplete)
-    return Items(episodes=episodes)
-
-
-def _remembered(
-    version_id: str, origin: str, trust: float, body: str, incomplete: bool, stamps: Sequence[int]
-) -> Remembered:
-    incident = IncidentConcluded.model_validate_json(body)
-    return Remembered(version_id, origin, trust, incident, incomplete, _stamps(*stamps))
-
-
-def _add_taught(
-    items: Items,
-    label: str,
-    episode_id: str,
-    version_id: str,
-    origin: str,
-    trust: float,
-    text: str | None,
-    steps: list[str] | None,
-    category: str | None,
-    statement: str | None,
-    *stamps: int,
-) -> None:
-    told: dict[str, Any] = {
-        "id": version_id,
-        "origin": origin,
-        "trust": trust,
-        "rests_on": (episode_id,),
-        **_stamps(*stamps),
-    }
-    if label == "MemoryLesson":
-        items.lessons.append(Lesson(**told, text=text or ""))
-    elif label == "MemoryPlaybook":
-        items.playbooks.append(Playbook(**told, steps=tuple(steps or ())))
-    elif label == "MemoryMistake":
-        told |= {"category": category, "statement": statement}
-        items.mistakes.append(MistakeItem(**told))
-
-
-def _rule(
-    version_id: str,
-    category: str,
-    statement: str,
-    rests_on: list[str],
-    incidents: int,
-    trust: float,
-    *stamps: int,
-) -> Rule:
-    told: dict[str, Any] = {"category": category, **_stamps(*stamps)}
-    return Rule(
-        id=version_id,
-        origin=None,
-        trust=trust,
-        rests_on=tuple(rests_on),
-        statement=statement,
-        incidents=incidents,
-        **told,
-    )
-
-
-def _fact(
-    version_id: str,
-    subject: str,
-    predicate: str,
-    said: str,
-    origin: str,
-    trust: float | None,
-    observations: list[str],
-    *stamps: int,
-) -> Fact:
-    return Fact(
-        id=version_id,
-        origin=origin,
-        trust=trust or 0.0,
-        rests_on=tuple(observations),
-        subject=subject,
-        predicate=predicate,
-        object=said,
-        **_stamps(*stamps),
-    )
-
-
-def _stamps(t_valid: int, t_invalid: int, t_created: int, t_expired: int) -> dict[str, Any]:
-    return {
-        "t_valid": instant(t_valid),
-        "t_invalid": None if t_invalid == FOREVER else instant(t_invalid),
-        "ingested_at": instant(t_created),
-        "t_expired": None if t_expired == FOREVER else instant(t_expired),
-    }
+        found = remembered([*(told[name] for name in names), True, *(told[stamp] for stamp in stamps)])
+        if not purged(scope.purges, found.origin, found.said_at):
+            items.episodes[version_id] = replace(
+                found,
+                # The body has no details; the text has. It is the title alone when nobody said what happened.
+                incomplete=told["text"] == found.incident.title,
+                # What others between derive from cannot be read now.
+                doubted=any(named.origin in origins for named in found.incident.derived_from),
+            )
+    return items

@@ -15,15 +15,14 @@ import structlog
 from twiceshy.core.aliases import NO_NAMES, Names
 from twiceshy.core.fusion import Scored, fuse
 from twiceshy.core.lexical import query_weights
-from twiceshy.core.mentions import ASKED_FOR, Asked, Known, Mention, known, scored
+from twiceshy.core.mentions import Asked, Known, Mention, known, scored
 from twiceshy.errors import TransientError, TwiceshyError
 from twiceshy.events.recall import Leg, Why
 from twiceshy.stores import cypher
 from twiceshy.stores.embeddings import EmbeddingsClient, Vector
-from twiceshy.stores.graph import Graphs
 from twiceshy.stores.points import Hit, Scope, Search
 from twiceshy.stores.vectors import Vectors
-from workers.recall_standing import bound
+from workers.recall_standing import Grounds, bound
 
 LEGS = ("semantic", "lexical", "graph")
 WEIGHTS = {"semantic": 0.7, "lexical": 1.0}
@@ -45,13 +44,14 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Sought:
     """What is searched for. ``text`` is what is embedded and searched by its words; it may be empty."""
 
     text: str
     entities: tuple[str, ...]
     limit: int
     rules: bool
+    names: Names = NO_NAMES
 
     @property
     def hits(self) -> int:
@@ -98,10 +98,10 @@ class Found:
 
 
 class Legs:
-    """The legs over one generation. Side by side for many questions."""
+    """The legs, side by side for many questions."""
 
-    def __init__(self, graphs: Graphs, vectors: Vectors, embeddings: EmbeddingsClient, similarity: float) -> None:
-        self._graphs = graphs
+    def __init__(self, grounds: Grounds, vectors: Vectors, embeddings: EmbeddingsClient, similarity: float) -> None:
+        self._grounds = grounds
         self._vectors = vectors
         self._embeddings = embeddings
         self._similarity = similarity
@@ -129,9 +129,8 @@ class Legs:
 
     async def run(
         self,
-        question: Question,
+        sought: Sought,
         scope: Scope,
-        names: Names,
         embedding: "asyncio.Task[tuple[Vector, float]] | None",
         deadline: float,
     ) -> Found:
@@ -139,48 +138,48 @@ class Legs:
 
         ``embedding`` is the question's vector on its way; None when the question has no text.
         """
-        found = Found(hits={name: [] for name in LEGS}, names=names)
+        found = Found(hits={name: [] for name in LEGS}, names=sought.names)
 
         async def by_meaning() -> list[Scored]:
-            return [] if embedding is None else await self._semantic(found, question, scope, embedding)
+            return [] if embedding is None else await self._semantic(found, sought, scope, embedding)
 
         async def by_words() -> list[Scored]:
-            weights = query_weights(question.text)
+            weights = query_weights(sought.text)
             if not weights:
                 return []
-            [hits] = await self._vectors.search(scope, [Search("episode", weights, question.hits)])
+            [hits] = await self._vectors.search(scope, [Search("episode", weights, sought.hits)])
             return _scored(hits)
 
         async def by_entities() -> list[Scored]:
-            return await self._graph(found, question, scope)
+            return await self._graph(found, sought, scope)
 
         await asyncio.gather(
-            _fail_open(found, "semantic", bool(question.text), deadline, by_meaning),
-            _fail_open(found, "lexical", bool(question.text), deadline, by_words),
-            _fail_open(found, "graph", bool(question.text or question.entities), deadline, by_entities),
+            _fail_open(found, "semantic", bool(sought.text), deadline, by_meaning),
+            _fail_open(found, "lexical", bool(sought.text), deadline, by_words),
+            _fail_open(found, "graph", bool(sought.text or sought.entities), deadline, by_entities),
         )
         found.legs = {name: found.legs[name] for name in LEGS}
         return found
 
     async def _semantic(
-        self, found: Found, question: Question, scope: Scope, embedding: "asyncio.Task[tuple[Vector, float]]"
+        self, found: Found, sought: Sought, scope: Scope, embedding: "asyncio.Task[tuple[Vector, float]]"
     ) -> list[Scored]:
         vector, found.parts_ms["embedding"] = await embedding
         started = time.perf_counter()
-        searches = [Search("episode", vector, question.hits)]
-        if question.rules:
+        searches = [Search("episode", vector, sought.hits)]
+        if sought.rules:
             searches.append(Search("rule", vector, RULES_MAX))
         episodes, *rules = await self._vectors.search(scope, searches)
         found.parts_ms["semantic"] = _ms_since(started)
         found.rules = [hit.version_id for hits in rules for hit in hits if hit.score >= self._similarity]
         return _scored(episodes)
 
-    async def _graph(self, found: Found, question: Question, scope: Scope) -> list[Scored]:
-        asked = Asked(question.entities, question.text, found.names)
-        rows = await self._graphs.in_generation(scope.generation).of(scope.tenant).read(
+    async def _graph(self, found: Found, sought: Sought, scope: Scope) -> list[Scored]:
+        asked = Asked(sought.entities, sought.text, found.names)
+        rows = await self._grounds.graph(scope).read(
             cypher.ENTITIES_NAMED,
             names=asked.refs(),
-            asked=asked.refs_asked_for(),
+            asked=asked.refs_given(),
             hub=HUB_EDGES_MAX,
             newest=MENTIONS_MAX,
             **bound(scope),

@@ -6,11 +6,21 @@ A reply has room for so much: what the caller has tokens for, and what the broke
 from typing import Any
 
 from twiceshy.events.common import Event
-from twiceshy.events.recall import Episode, RecallReplied
+from twiceshy.events.recall import (
+    AliasesReplied,
+    Episode,
+    HistoryReplied,
+    ItemsReplied,
+    RecallReplied,
+    Reply,
+    ValueReplied,
+)
 from twiceshy.stream.codec import encode
 
 REPLY_BYTES_MAX = 900_000
 BYTES_PER_TOKEN = 4
+
+NO_ROOM = "Not all of it has room in a reply."
 
 PARTS = ("results", "lessons", "playbooks", "rules", "mistakes", "facts")
 """In the order in which they get room."""
@@ -41,6 +51,36 @@ def fitted(reply: RecallReplied, max_tokens: int | None) -> RecallReplied:
         kept[part] = tuple(taken)
     truncated = any(kept[part] != getattr(reply, part) for part in PARTS)
     return bare.model_copy(update={**kept, "truncated": truncated})
+
+
+PART_OF: dict[type[Reply], str] = {
+    HistoryReplied: "versions",
+    ValueReplied: "facts",
+    ItemsReplied: "items",
+    AliasesReplied: "aliases",
+}
+"""What a reply to another question has many of."""
+
+
+def bounded(reply: Reply) -> Reply:
+    """``reply`` as it is, or with as much of what it has many of as has room, and a word that it lacks some.
+
+    Of a history the newest versions stay, of all else what comes first.
+    """
+    part = PART_OF.get(type(reply))
+    if part is None or len(encode(reply)) <= REPLY_BYTES_MAX:
+        return reply
+    newest_last = isinstance(reply, HistoryReplied)
+    items: tuple[Event, ...] = getattr(reply, part)
+    told = {"truncated": True} if "truncated" in type(reply).model_fields else {"partial": True, "detail": NO_ROOM}
+    room = REPLY_BYTES_MAX - len(encode(reply.model_copy(update={part: (), **told})))
+    kept: list[Event] = []
+    for item in reversed(items) if newest_last else items:
+        room -= _size(item)
+        if room < 0:
+            break
+        kept.append(item)
+    return reply.model_copy(update={part: tuple(reversed(kept) if newest_last else kept), **told})
 
 
 def _size(item: Event) -> int:

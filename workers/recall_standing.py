@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from twiceshy.core.aliases import Names
+from twiceshy.core.aliases import Names, folded, folded_ref
 from twiceshy.core.temporal import FOREVER
 from twiceshy.errors import TransientError
 from twiceshy.events.common import instant, milliseconds
+from twiceshy.events.recall import Withheld
 from twiceshy.stores.generations import Generations
 from twiceshy.stores.graph import Graph, Graphs
 from twiceshy.stores.points import Scope
@@ -22,6 +23,7 @@ EVERYTHING = FOREVER - 1
 
 POLL_SECONDS = 0.005
 LAST_STAGE = "embed"
+WITHHELD: tuple[Withheld, ...] = ("origin_purge",)
 
 _NEVER_HEARD = Standing(watermarks={LAST_STAGE: EVERYTHING})
 
@@ -77,6 +79,9 @@ class Grounds:
     def graph(self, scope: Scope) -> Graph:
         return self._graphs.in_generation(scope.generation).of(scope.tenant)
 
+    def reading(self, ground: Ground, scope: Scope) -> "Reading":
+        return Reading(self.graph(scope), ground, scope)
+
     async def read(self, tenant: str) -> Ground:
         """Reads it now, in one round trip, unless recall has just moved to another generation.
 
@@ -95,13 +100,15 @@ class Grounds:
     async def await_at_least(self, tenant: str, at_least: int, until: float) -> Ground:
         """Reads it once the last stage is ``at_least`` so far, or until the event loop's time is ``until``."""
         loop = asyncio.get_running_loop()
+        heard: Ground | None = None
         missing: list[str] = []
         try:
             async with asyncio.timeout_at(until):
-                while (await self.read(tenant)).watermark < at_least and loop.time() + POLL_SECONDS < until:
+                while (heard := await self.read(tenant)).watermark < at_least and loop.time() + POLL_SECONDS < until:
                     await asyncio.sleep(POLL_SECONDS)
         except (TransientError, TimeoutError) as error:
-            missing.append(f"FalkorDB did not say how far memory is ({error or 'it was late'}).")
+            if heard is None:
+                missing.append(f"FalkorDB did not say how far memory is ({error or 'it was late'}).")
         ground = self._last.get(tenant) or Ground(tenant, self._graphs.generation, _NEVER_HEARD)
         if ground.watermark < at_least:
             missing.append("Memory has not come as far as at_least within the deadline.")
@@ -109,6 +116,37 @@ class Grounds:
 
     async def _standing(self, tenant: str, generation: str) -> Standing:
         return await standing(self._graphs.in_generation(generation).of(tenant))
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One question's read: of which graph, what it sees, and which names are one."""
+
+    graph: Graph
+    ground: Ground
+    scope: Scope
+
+    @property
+    def names(self) -> Names:
+        return self.ground.names(self.scope)
+
+    def names_of(self, asked: str) -> tuple[str, ...]:
+        """The names that are read as one with ``asked``, as they were said."""
+        refs, known_at = self.names.group(asked), self.scope.known_at
+        said = {folded(asked): asked}
+        for one in self.ground.standing.aliases:
+            if one.t_created <= known_at < one.t_expired:
+                said |= {folded(name): name for name in (one.alias, one.canonical) if folded_ref(name) in refs}
+        return tuple(sorted(said.values()))
+
+    def envelope(self, *, withheld: bool = False) -> dict[str, Any]:
+        """What every reply to it has."""
+        return {
+            "status": "ok",
+            "known_at": instant(self.scope.known_at),
+            "generation": self.scope.generation,
+            "withheld": WITHHELD if withheld else (),
+        }
 
 
 def bound(scope: Scope) -> dict[str, Any]:

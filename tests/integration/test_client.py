@@ -13,7 +13,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from tests.incidents import incident
 from tests.memory import read_incidents
 from tests.rig import Rig
-from twiceshy import IncidentPublisher, OutcomeFollower, RecallClient, RecallTimeoutError
+from twiceshy import IncidentPublisher, MemoryCommands, OutcomeFollower, RecallClient, RecallTimeoutError
 from twiceshy.contracts import EXAMPLE_INCIDENTS
 from twiceshy.errors import PoisonError, TransientError
 from twiceshy.events.outcome import IncidentOutcome
@@ -113,7 +113,9 @@ async def test_a_tenant_without_a_topic_is_told(client: RecallClient) -> None:
 
 async def test_a_broker_that_is_away_is_told() -> None:
     nowhere = Settings(kafka="127.0.0.1:1")
-    for context in (RecallClient(nowhere), IncidentPublisher(nowhere), OutcomeFollower(nowhere)):
+    for context in (
+        RecallClient(nowhere), IncidentPublisher(nowhere), MemoryCommands(nowhere), OutcomeFollower(nowhere)
+    ):  # fmt: skip
         with pytest.raises(TransientError, match="does not answer"):
             await context.__aenter__()
 

@@ -1,4 +1,4 @@
-"""Operators' commands over the whole chain: given by the client or the command line, and followed to what came of them."""
+"""Operators' commands over the whole chain, given by client or command line and followed to what came of them."""
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -8,18 +8,23 @@ from typing import Any
 
 import orjson
 import pytest
+from aiokafka import TopicPartition
 
 from tests.cli import twiceshy
 from tests.rig import Rig
 from twiceshy import IncidentPublisher, MemoryCommands, OutcomeFollower
 from twiceshy.core.temporal import FOREVER
+from twiceshy.events.chain import EntryLogged
 from twiceshy.events.commands import Command, ModeChangeRequested
 from twiceshy.events.common import milliseconds
-from twiceshy.events.incident import IncidentConcluded
+from twiceshy.events.incident import IncidentConcluded, IncidentRef
 from twiceshy.events.outcome import IncidentOutcome
+from twiceshy.events.quarantine import AuditRecorded
 from twiceshy.stores.connection import connect
 from twiceshy.stores.notes import Progress
-from twiceshy.stream.topics import TOPICS
+from twiceshy.stream.admin import partition_ends, reader
+from twiceshy.stream.outputs import tenant_partition
+from twiceshy.stream.topics import TOPICS, Topic
 
 SECONDS_MAX = 60.0
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
@@ -146,7 +151,7 @@ async def test_dry_run_of_a_purge_says_what_the_purge_then_does(rig: Rig, folder
     preview = (await twiceshy(*rehearse, "--json", folder=folder)).json
     assert (shown.code, shown.err) == (0, "")
     assert shown.out.decode().splitlines() == [
-        "This would be done: 2 incidents, 2 observations, 1 fact made, 2 facts expired.",
+        "This would be done: 2 incidents, 2 observations, 1 fact made, 3 facts expired.",
         "Nothing would be left of:",
         "  hoaxer/hoax/C  It broke (hoax/C)",
         "  hoaxer/hoax/B  It broke (hoax/B)",
@@ -164,7 +169,7 @@ async def test_dry_run_of_a_purge_says_what_the_purge_then_does(rig: Rig, folder
     assert (ended.code, ended.json["outcome"], ended.json["counts"]) == (0, "applied", preview["counts"])
     assert await pools(rig, "gateway", "search", "catalogue") == ["10", "10", None]
     shown = await twiceshy(*rehearse, folder=folder)
-    assert shown.out.decode().splitlines()[0] == "Nothing would be done."
+    assert shown.out.decode().splitlines()[0] == "Nothing that is in memory would change."
 
 
 async def test_revision_that_is_purged_gives_way_to_the_one_before(rig: Rig, folder: Path) -> None:
@@ -221,6 +226,58 @@ async def test_compaction_drops_what_its_dry_run_says(rig: Rig, folder: Path) ->
     assert orjson.loads(episode["body"])["title"] == "third"
     again = (await twiceshy(*compact, "--dry-run", "--json", folder=folder)).json
     assert sum(again["versions"].values()) == 0
+
+
+async def test_every_command_of_the_client_is_logged_as_it_was_given(rig: Rig) -> None:
+    told: dict[str, Any] = {"tenant": "public", **ASKED}
+    one, other = (IncidentRef(origin="pagerduty", fingerprint=name) for name in "AB")
+    async with OutcomeFollower(rig.settings) as follower, MemoryCommands(rig.settings) as to:
+        event_ids = [
+            await to.alias(canonical="payments", alias="payments-svc", **told),
+            await to.unalias(canonical="payments", alias="payments-svc", **told),
+            await to.supersede(incident=one, by=other, at=DAY, **told),
+            await to.invalidate_by_origin(origin="hoaxer", since=DAY, block=True, **told),
+            await to.unblock(origin="hoaxer", **told),
+            await to.compact(before=DAY, **told),
+            await to.resolve(mistake_id="no-such-id", **told),
+            await to.switch(generation="no-such-one", **told),
+        ]
+        outcomes = await follower.outcomes(event_ids, SECONDS_MAX)
+    assert [outcomes[event_id].outcome for event_id in event_ids] == [
+        "applied", "applied", "rejected", "applied", "applied", "applied", "rejected", "rejected"
+    ]  # fmt: skip
+    entries = [EntryLogged.model_validate_json(value) for value in await values(rig, TOPICS.memory_log, "public")]
+    logged = [entry for entry in entries if entry.event_id in event_ids]
+    assert [entry.event_id for entry in logged] == event_ids
+    assert [entry.command.model_dump(exclude=set(told)) for entry in logged if entry.command] == [
+        {"kind": "alias", "canonical": "payments", "alias": "payments-svc"},
+        {"kind": "unalias", "canonical": "payments", "alias": "payments-svc"},
+        {"kind": "supersede", "incident": one.model_dump(), "by": other.model_dump(), "at": DAY},
+        {"kind": "origin-invalidation", "origin": "hoaxer", "since": DAY, "block": True},
+        {"kind": "unblock", "origin": "hoaxer"},
+        {"kind": "compaction", "before": DAY},
+        {"kind": "mistake-resolution", "id": "no-such-id"},
+        {"kind": "switch", "generation": "no-such-one"},
+    ]
+    assert {(entry.command.who, entry.command.why) for entry in logged if entry.command} == {tuple(ASKED.values())}
+    audits = [AuditRecorded.model_validate_json(value) for value in await values(rig, TOPICS.audit, "public")]
+    assert [(audit.kind, audit.subject_id, audit.detail) for audit in audits if audit.tenant == "public"] == [
+        ("origin_purge", event_ids[3], {"origin": "hoaxer", "who": "ada", "block": "yes"})
+    ]
+
+
+async def values(rig: Rig, topic: Topic, tenant: str) -> list[bytes]:
+    """What a tenant's partition of a topic holds."""
+    partition = TopicPartition(topic.name, tenant_partition(tenant, topic))
+    async with reader(rig.settings) as consumer:
+        end = (await partition_ends(consumer, [partition]))[partition]
+        consumer.assign([partition])
+        consumer.seek(partition, 0)
+        found: list[bytes] = []
+        while len(found) < end:
+            records = (await consumer.getmany(timeout_ms=1_000)).get(partition, ())
+            found += [record.value for record in records]
+    return found
 
 
 async def test_command_that_guard_refuses_is_told_with_its_reason(rig: Rig) -> None:

@@ -63,7 +63,8 @@ async def test_table_and_postmortems_are_imported_and_recalled(stack: Stack, tmp
     assert (imported.code, outcomes(imported)) == (0, ["remembered"])
     assert [told["file"] for told in imported.json["outcomes"]][:2] == ["q0/relay-2.md", "q0/relay-4.md"]
 
-    reply = await twiceshy("recall", "lantern signals of a beacon relay are dropped", "--json", folder=where)
+    asked = "lantern signals of a beacon relay are dropped"
+    reply = await twiceshy("recall", asked, "--deadline-ms", "20000", "--json", folder=where)
     first = reply.json["results"][0]
     assert (first["origin"], first["resolution"]) == ("postmortems", "Rolled the gearbox firmware back.")
     assert "rounded the rotation period down" in first["cause"]

@@ -4,7 +4,20 @@ from typing import Annotated
 
 import typer
 
-from twiceshy.cli import commands, demo, doctor, imports, memory, publish, recall, replay, stack, topics, worker
+from twiceshy.cli import (
+    commands,
+    demo,
+    doctor,
+    imports,
+    memory,
+    publish,
+    rebuild,
+    recall,
+    replay,
+    stack,
+    topics,
+    worker,
+)
 
 app = typer.Typer(
     name="twiceshy",
@@ -51,6 +64,10 @@ app.command()(commands.compact)
 app.command()(commands.resolve)
 app.command()(memory.export)
 app.command()(memory.fold)
+app.command()(rebuild.rebuild)
+app.command()(rebuild.switch)
+app.command()(rebuild.generations)
+app.command()(rebuild.drop)
 app.command()(doctor.doctor)
 app.command()(worker.worker)
 app.add_typer(topics.app, name="topics")

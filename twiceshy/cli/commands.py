@@ -110,7 +110,8 @@ def invalidate_by_origin(
         block=block,
     )
     if dry_run:
-        rehearse(command, as_json=as_json)
+        besides = f"Later incidents of {origin} would be turned away until `twiceshy unblock`." if block else ""
+        rehearse(command, as_json=as_json, besides=besides)
         return
     learned = "" if command.since is None else f" and memory learned from {command.since:%Y-%m-%d %H:%M:%S} UTC on"
     turned_away = ", and its incidents are turned away until `twiceshy unblock`" if block else ""

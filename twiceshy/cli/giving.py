@@ -108,7 +108,7 @@ async def _with_progress(settings: "Settings", command: "CompactionRequested", o
     try:
         while not (await asyncio.wait({waiting}, timeout=PROGRESS_SECONDS))[0]:
             if expired := await _expired(settings, command):
-                typer.echo(f"{sum(expired.values())} expired versions are left to drop.", err=True)
+                typer.echo(f"Expired versions left to drop: {sum(expired.values())}.", err=True)
         return waiting.result()
     finally:
         waiting.cancel()
@@ -141,17 +141,17 @@ async def _graph(settings: "Settings", tenant: str) -> "AsyncIterator[Graph]":
         await redis.aclose()
 
 
-def rehearse(command: "Command", *, as_json: bool) -> None:
-    """Tells what a command would do, and gives it to nobody."""
+def rehearse(command: "Command", *, as_json: bool, besides: str = "") -> None:
+    """Tells what a command would do, and gives it to nobody. ``besides`` is what it would do that memory lacks."""
     told = run(_previewed(load_settings(), command))
     if as_json:
         print_json(told)
-    elif told.refused is None:
-        _show(told)
-    if told.refused is not None:
-        if as_json:
+        if told.refused is not None:
             raise typer.Exit(1)
+    elif told.refused is not None:
         fail(shown(told.refused))
+    else:
+        _show(told, besides)
 
 
 async def _previewed(settings: "Settings", command: "Command") -> "Preview":
@@ -161,9 +161,9 @@ async def _previewed(settings: "Settings", command: "Command") -> "Preview":
         return await preview(graph, command, settings, int(time.time() * 1_000))
 
 
-def _show(told: "Preview") -> None:
+def _show(told: "Preview", besides: str) -> None:
     would = numbers(told.versions or told.counts)
-    _print(f"This would be done{would}" if would.startswith(":") else "Nothing would be done.")
+    _print(f"This would be done{would}" if would.startswith(":") else "Nothing that is in memory would change.")
     _list("Nothing would be left of:", [_named(one) for one in told.forgotten])
     _list("Others would change:", [_named(one) for one in told.changed])
     _list(
@@ -176,6 +176,8 @@ def _show(told: "Preview") -> None:
     if told.facts_otherwise:
         facts = "1 more fact" if told.facts_otherwise == 1 else f"{told.facts_otherwise} more facts"
         _print(f"{facts} would change at other times than now, or in what they rest on.")
+    if besides:
+        _print(besides)
     _print("Nothing was changed: leave out --dry-run to do it.")
 
 

@@ -52,7 +52,7 @@ async def _export(settings: "Settings", tenant: str, generation: str | None, *, 
     from twiceshy.stores.graph import Graphs
     from workers.export import export_lines
 
-    async with _stores(settings) as stores:
+    async with open_stores_now(settings) as stores:
         which = generation or (await Generations(stores.redis).of(tenant)).recalled
         graph = Graphs(stores.redis, which).of(tenant)
         return await export_lines(graph, stores.vectors, tenant, which, system_time=system_time)
@@ -64,7 +64,7 @@ async def _fold(settings: "Settings", tenant: str, keep: bool) -> list[bytes]:
     from workers.rebuild import folded
 
     _interrupt_on_sigterm()
-    async with _stores(settings) as stores, folded(settings, stores, tenant, keep=keep) as generation:
+    async with open_stores_now(settings) as stores, folded(settings, stores, tenant, keep=keep) as generation:
         if keep:
             typer.echo(f"Kept: `twiceshy export --tenant {tenant} --generation {generation}` shows it.", err=True)
         graph = Graphs(stores.redis, generation).of(tenant)
@@ -72,7 +72,7 @@ async def _fold(settings: "Settings", tenant: str, keep: bool) -> list[bytes]:
 
 
 @contextlib.asynccontextmanager
-async def _stores(settings: "Settings") -> "AsyncIterator[Stores]":
+async def open_stores_now(settings: "Settings") -> "AsyncIterator[Stores]":
     """The stores. A worker waits for one that is away; a person is told at once."""
     from twiceshy.stores.connection import answering, connect
     from workers.connections import open_stores

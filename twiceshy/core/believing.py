@@ -59,7 +59,7 @@ class Testimony:
         )
 
     def denied(self, slot: str, event_time: int) -> list[Claimed]:
-        """What would hold at ``event_time`` but for a claim of lower trust that nothing does; none where that is not so.
+        """What would hold at ``event_time`` but for a claim of lower trust that nothing does, if that is so.
 
         A purged claim that nothing holds has less trust than any.
         """

@@ -8,8 +8,12 @@ here raises on any text: a lone surrogate has a name of its own.
 from hashlib import sha1, sha256
 from uuid import UUID
 
+_VARIANT = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
+
 NAMESPACE = UUID("7b1d0c5e-3f0a-5b7e-9a53-6d2f4e8c1a90")
 """The namespace of every derived id. Fixed for life: another one is another memory."""
+
+_NAMESPACE_BYTES = NAMESPACE.bytes
 
 
 def derive(*parts: str) -> str:
@@ -25,9 +29,11 @@ def derive(*parts: str) -> str:
     '632ef55f-fe7c-54f5-b8ec-5527bbe083a5'
     """
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
-    name = b"".join(b"%d:%b," % (len(part), part) for part in encoded)
-    digest = sha1(NAMESPACE.bytes + name, usedforsecurity=False).digest()
-    return str(UUID(bytes=digest[:16], version=5))
+    name = b"".join([b"%d:%b," % (len(part), part) for part in encoded])
+    digest = sha1(_NAMESPACE_BYTES + name, usedforsecurity=False).hexdigest()
+    # The version and the variant of RFC 9562, set in the text: a UUID object costs three times as much.
+    variant = _VARIANT[digest[16]]
+    return f"{digest[:8]}-{digest[8:12]}-5{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:32]}"
 
 
 def event_id(tenant: str, ce_source: str, ce_id: str, body: bytes) -> str:

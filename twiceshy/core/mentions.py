@@ -1,13 +1,12 @@
 """Which entities a question is about: those it names outright, and those whose names its words hold."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from twiceshy.core.aliases import folded, folded_ref
+from twiceshy.core.aliases import Names, folded, folded_ref
 from twiceshy.core.fusion import Scored
 from twiceshy.core.lexical import STOPWORDS
-from twiceshy.core.things import ENTITY_KEY
 
 NAME_WORDS_MAX = 3
 QUERY_WORDS_MAX = 64
@@ -19,11 +18,23 @@ _TRIMMED = "\"'`“”‘’„«»()[]{}<>.,:;!?…"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """An entity that memory has, and the versions of episodes that mention it, newest first (`mentions` in all)."""
+class Mention:
+    """An entity as it was said, its folded reference, and the episodes that mention it (`mentions` in all).
+
+    ``episodes`` are versions and when their incidents ended, the newest first.
+    """
 
     key: str
-    folded: str
+    ref: str
+    mentions: int
+    episodes: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An entity under all its names, and the versions of episodes that mention it, newest first (`mentions` in all)."""
+
+    key: str
     mentions: int
     episodes: tuple[str, ...]
 
@@ -39,13 +50,58 @@ def names_in(text: str) -> list[str]:
     return [name for name in dict.fromkeys(runs) if name.strip() and name not in STOPWORDS]
 
 
-def named(entity: str, known: Known) -> bool:
-    """Whether an entity of a request is this one: the same type and name, or the name alone."""
-    return folded_ref(entity) == known.folded and (not ENTITY_KEY.match(entity) or _type(entity) == _type(known.key))
+class Asked:
+    """What a question names, by the names of a moment: entities that it gives, and those whose names its text holds."""
+
+    def __init__(self, entities: Iterable[str], text: str, names: Names) -> None:
+        self.names = names
+        self._given: dict[str, list[str]] = {}
+        self._in_text: dict[str, list[str]] = {}
+        for entity in entities:
+            _add(self._given, entity, names.group(entity))
+        for name in names_in(text):
+            # Such names are folded already.
+            _add(self._in_text, name, names.together(folded_ref(name) if ":" in name else name))
+
+    def refs(self) -> list[str]:
+        """The folded references of all that is named, and of what is read together with it."""
+        return list(dict.fromkeys([*self._given, *self._in_text]))
+
+    def refs_given(self) -> list[str]:
+        """Those of the entities that the question gives."""
+        return list(self._given)
+
+    def strength(self, mention: Mention) -> float:
+        """How strongly the question names an entity; 0 when it does not."""
+        for named, strength in ((self._given, ASKED_FOR), (self._in_text, FOUND_IN_TEXT)):
+            if any(self.names.means(name, mention.key) for name in named.get(mention.ref, ())):
+                return strength
+        return 0.0
 
 
-def _type(key: str) -> str:
-    return key.partition(":")[0]
+def _add(named: dict[str, list[str]], name: str, refs: Iterable[str]) -> None:
+    for ref in refs:
+        named.setdefault(ref, []).append(name)
+
+
+def known(asked: Asked, mentions: Iterable[Mention]) -> dict[str, tuple[Known, float]]:
+    """The entities that a question is about and how strongly it names each, by the name that they come to."""
+    together: dict[str, list[Mention]] = {}
+    strengths: dict[str, float] = {}
+    for mention in mentions:
+        if strength := asked.strength(mention):
+            key = asked.names.resolved(mention.key)
+            together.setdefault(key, []).append(mention)
+            strengths[key] = max(strength, strengths.get(key, 0.0))
+    return {key: (_merged(key, of_key), strengths[key]) for key, of_key in together.items()}
+
+
+def _merged(key: str, mentions: Sequence[Mention]) -> Known:
+    listed = [episode for mention in mentions for episode in mention.episodes]
+    different = set(listed)
+    newest_first = sorted(different, key=lambda episode: (-episode[1], episode[0]))
+    count = sum(mention.mentions for mention in mentions) - (len(listed) - len(different))
+    return Known(key, count, tuple(version_id for version_id, _ in newest_first))
 
 
 def scored(entities: Iterable[tuple[Known, float]]) -> list[Scored]:

@@ -1,8 +1,8 @@
 """Questions to the memory and their replies. Times in replies are RFC 3339; an open end is null."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
 from twiceshy.events.common import Event, Id, Instant, Name, Slug, Tenant, Text, Title, Unit
 from twiceshy.events.incident import CauseCategory, CodeRef, EntityMention, MistakeCategory
@@ -53,6 +53,11 @@ class Item(Event):
     t_expired: Instant | None
     rests_on: tuple[Id, ...] = ()
     contested: bool = False
+
+    @model_serializer(mode="wrap")
+    def _with_its_kind(self, serialized: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # On the wire what has its default is left out, and in a list of several kinds that would be missed.
+        return {**serialized(self), "kind": self.kind}
 
 
 class SupersededBy(Event):
@@ -279,3 +284,14 @@ class AliasItem(Event):
 
 class AliasesReplied(Reply):
     aliases: tuple[AliasItem, ...] = ()
+
+
+REPLY_OF: dict[type[Event], type[Reply]] = {
+    RecallRequested: RecallReplied,
+    HistoryRequested: HistoryReplied,
+    ValueRequested: ValueReplied,
+    EntitiesRequested: EntitiesReplied,
+    ItemsRequested: ItemsReplied,
+    AliasesRequested: AliasesReplied,
+}
+"""What each question is answered with."""

@@ -521,25 +521,27 @@ WITH n
 OPTIONAL MATCH (n)<-[m:MENTIONS|RESOLVED_BY]-(e:MemoryEpisode)
 WHERE m.t_valid <= $as_of AND (m.t_invalid > $as_of OR $superseded) AND m.t_created <= $known_at
   AND m.t_expired > $known_at
-  AND NOT any(p IN $purges WHERE p.origin = e.origin AND p.since <= e.said_at AND e.said_at < p.at)
-WITH DISTINCT n, e
-ORDER BY e.concluded_at DESC, e.version_id
-WITH n, collect(CASE WHEN e IS NULL THEN null ELSE [e.version_id, e.concluded_at] END) AS episodes
+WITH DISTINCT n, e.version_id AS version_id, e.concluded_at AS concluded_at,
+  any(p IN $purges WHERE p.origin = e.origin AND p.since <= e.said_at AND e.said_at < p.at) AS purged
+ORDER BY concluded_at DESC, version_id
+WITH n, collect(CASE WHEN purged OR version_id IS NULL THEN null ELSE [version_id, concluded_at] END) AS episodes
 RETURN n.key, n.folded, size(episodes), episodes[0..$newest]
 """
 
 # What a reply shows of incidents, in one round trip: episodes, who claims to take their place, what they taught, and
 # the rules in the categories of their mistakes beside those that were found by themselves. What an episode taught
 # hangs on its incident, for another version with the same content can have taken its place. Each match of an episode
-# stands alone, so that the planner begins at its index.
+# stands alone, so that the planner begins at its index. Whether something was purged is projected before it is asked:
+# the planner does not see what an ``any`` in a predicate is about, and looks before it has the node.
 RECALLED = """
 CALL {
   UNWIND $episodes AS id
   MATCH (e:MemoryEpisode {version_id: id})
   WHERE e.t_valid <= $as_of AND (e.t_invalid > $as_of OR $superseded) AND e.t_created <= $known_at
     AND e.t_expired > $known_at
-    AND NOT any(p IN $purges WHERE p.origin = e.origin AND p.since <= e.said_at AND e.said_at < p.at)
-  RETURN collect([e.version_id, e.incident, e.origin, e.trust, e.body, e.incomplete, e.derived_from,
+  WITH e, any(p IN $purges WHERE p.origin = e.origin AND p.since <= e.said_at AND e.said_at < p.at) AS purged
+  WHERE NOT purged
+  RETURN collect([e.derived_from, e.version_id, e.incident, e.origin, e.said_at, e.trust, e.body, e.incomplete,
                   e.t_valid, e.t_invalid, e.t_created, e.t_expired]) AS episodes
 }
 CALL {
@@ -548,7 +550,8 @@ CALL {
   WITH e
   MATCH (o:Observation {place: '|superseded|' + e.incident})
   WHERE o.t_created <= $known_at AND o.t_retracted > $known_at
-    AND NOT any(p IN $purges WHERE p.origin = o.origin AND p.since <= o.said_at AND o.said_at < p.at)
+  WITH e, o, any(p IN $purges WHERE p.origin = o.origin AND p.since <= o.said_at AND o.said_at < p.at) AS purged
+  WHERE NOT purged
   WITH e, o
   ORDER BY o.valid_from, o.observation_id
   RETURN collect([e.version_id, o.object, o.trust, o.valid_from]) AS claims
@@ -559,8 +562,9 @@ CALL {
   WITH e
   MATCH (n:MemoryLesson {incident: e.incident})
   WHERE n.t_valid <= $as_of AND n.t_invalid > $as_of AND n.t_created <= $known_at AND n.t_expired > $known_at
-    AND NOT any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at)
-  RETURN collect([e.version_id, n.version_id, n.incident, n.origin, n.trust, n.text,
+  WITH e, n, any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at) AS purged
+  WHERE NOT purged
+  RETURN collect([e.version_id, n.version_id, n.incident, n.origin, n.said_at, n.trust, n.text,
                   n.t_valid, n.t_invalid, n.t_created, n.t_expired]) AS lessons
 }
 CALL {
@@ -569,8 +573,9 @@ CALL {
   WITH e
   MATCH (n:MemoryPlaybook {incident: e.incident})
   WHERE n.t_valid <= $as_of AND n.t_invalid > $as_of AND n.t_created <= $known_at AND n.t_expired > $known_at
-    AND NOT any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at)
-  RETURN collect([e.version_id, n.version_id, n.incident, n.origin, n.trust, n.steps,
+  WITH e, n, any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at) AS purged
+  WHERE NOT purged
+  RETURN collect([e.version_id, n.version_id, n.incident, n.origin, n.said_at, n.trust, n.steps,
                   n.t_valid, n.t_invalid, n.t_created, n.t_expired]) AS playbooks
 }
 CALL {
@@ -579,10 +584,11 @@ CALL {
   WITH e
   MATCH (n:MemoryMistake {incident: e.incident})
   WHERE n.t_valid <= $as_of AND n.t_invalid > $as_of AND n.t_created <= $known_at AND n.t_expired > $known_at
-    AND NOT any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at)
+  WITH e, n, any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at) AS purged
+  WHERE NOT purged
   WITH e, n
   ORDER BY n.slot
-  RETURN collect([e.version_id, n.version_id, n.incident, n.origin, n.trust, n.category, n.statement,
+  RETURN collect([e.version_id, n.version_id, n.incident, n.origin, n.said_at, n.trust, n.category, n.statement,
                   n.t_valid, n.t_invalid, n.t_created, n.t_expired]) AS mistakes, collect(DISTINCT n.category) AS made
 }
 CALL {
@@ -598,12 +604,13 @@ CALL {
   WHERE r.t_valid <= $as_of AND r.t_invalid > $as_of AND r.t_created <= $known_at AND r.t_expired > $known_at
   WITH r
   OPTIONAL MATCH (r)-[:RESTS_ON]->(q:MemoryMistake)
-  WHERE any(p IN $purges WHERE p.origin = q.origin AND p.since <= q.said_at AND q.said_at < p.at)
-  WITH r, count(q) AS quoted_and_purged
+  WITH r, any(p IN $purges WHERE p.origin = q.origin AND p.since <= q.said_at AND q.said_at < p.at) AS purged
+  WITH r, sum(CASE WHEN purged THEN 1 ELSE 0 END) AS quoted_and_purged
   WHERE quoted_and_purged = 0
   MATCH (n:MemoryMistake {category: r.category})
   WHERE n.t_created <= $known_at AND n.t_expired > $known_at
-    AND NOT any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at)
+  WITH r, n, any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at) AS purged
+  WHERE NOT purged
   WITH r, count(DISTINCT n.incident) AS incidents, max(n.trust) AS trust
   ORDER BY r.category
   RETURN collect([r.version_id, r.category, r.statement, r.rests_on, incidents, trust,
@@ -699,7 +706,7 @@ CALL {
   UNWIND $ids AS id
   MATCH (e:MemoryEpisode {version_id: id})
   WHERE e.t_created <= $known_at
-  RETURN collect([e.version_id, e.incident, e.origin, e.said_at, e.trust, e.body, e.incomplete, e.derived_from,
+  RETURN collect([e.derived_from, e.version_id, e.incident, e.origin, e.said_at, e.trust, e.body, e.incomplete,
                   e.t_valid, e.t_invalid, e.t_created, e.t_expired]) AS episodes
 }
 CALL {
@@ -729,12 +736,14 @@ CALL {
   WHERE r.t_created <= $known_at
   WITH r
   OPTIONAL MATCH (r)-[:RESTS_ON]->(q:MemoryMistake)
-  WHERE any(p IN $purges WHERE p.origin = q.origin AND p.since <= q.said_at AND q.said_at < p.at)
-  WITH r, count(q) AS quoted_and_purged
+  WITH r, any(p IN $purges WHERE p.origin = q.origin AND p.since <= q.said_at AND q.said_at < p.at) AS purged
+  WITH r, sum(CASE WHEN purged THEN 1 ELSE 0 END) AS quoted_and_purged
   OPTIONAL MATCH (n:MemoryMistake {category: r.category})
   WHERE n.t_created <= $known_at AND n.t_expired > $known_at
-    AND NOT any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at)
-  WITH r, quoted_and_purged, count(DISTINCT n.incident) AS incidents, max(n.trust) AS trust
+  WITH r, quoted_and_purged, n.incident AS incident, n.trust AS trust,
+    any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at) AS purged
+  WITH r, quoted_and_purged, count(DISTINCT CASE WHEN purged THEN null ELSE incident END) AS incidents,
+    max(CASE WHEN purged THEN null ELSE trust END) AS trust
   RETURN collect([r.version_id, quoted_and_purged, r.category, r.statement, r.rests_on, incidents, trust,
                   r.t_valid, r.t_invalid, r.t_created, r.t_expired]) AS rules
 }

@@ -1,12 +1,10 @@
 """The adapter of one tenant's graph, of one generation, in FalkorDB.
 
-Queries are constants of `cypher`, and parameters are checked against an allow-list of types: whatever else
-the client was given would be spliced into the query unquoted.
+Queries are constants of `cypher`, and parameters are bound as `literals` has them.
 """
 
 import asyncio
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from falkordb.asyncio.graph import AsyncGraph
@@ -17,6 +15,7 @@ from twiceshy.core.ids import derive
 from twiceshy.errors import FencedError, NotReadyError, TransientError
 from twiceshy.stores import cypher
 from twiceshy.stores.connection import answering
+from twiceshy.stores.literals import header
 
 Row = list[Any]
 STAGES = ("graph", "lesson", "consolidate", "embed")
@@ -28,42 +27,11 @@ READ_MS_MAX = 10_000
 WRITE_MS_MAX = 60_000
 
 _INDEX_SECONDS_MAX = 60.0
-_INT_MAX = 2**53
 
 
 def graph_name(tenant: str, generation: str) -> str:
     """The Redis key of a tenant's graph. Derived, so that no tenant's name is ever part of a command."""
     return f"twiceshy:{generation}:{derive('graph', tenant)}"
-
-
-def parameter(value: Any) -> Any:
-    """``value`` if FalkorDB can take it as a bound parameter, text freed of what breaks a query.
-
-    Raises:
-        TypeError: a type, or an integer, that FalkorDB would change or read as a query.
-    """
-    if value is None or isinstance(value, bool | float):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise TypeError(f"{value} cannot be a parameter of a query")
-        return value
-    if isinstance(value, int):
-        if not -_INT_MAX < value < _INT_MAX:
-            raise TypeError(f"{value} is beyond 2^53, where the graph's indexed integers stop being exact")
-        return value
-    if isinstance(value, str):
-        clean = value.replace("\x00", "\N{REPLACEMENT CHARACTER}")
-        return clean.encode("utf-8", "replace").decode()
-    if isinstance(value, Mapping):
-        return {_name(key): parameter(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [parameter(part) for part in value]
-    raise TypeError(f"{type(value).__name__} cannot be a parameter of a query")
-
-
-def _name(key: Any) -> str:
-    if isinstance(key, str) and key.isidentifier():
-        return key
-    raise TypeError(f"{key!r} cannot be a name in a parameter of a query")
 
 
 class Graph:
@@ -82,7 +50,7 @@ class Graph:
         """
         async with answering():
             try:
-                result = await self._graph.ro_query(query, parameter(parameters), timeout=READ_MS_MAX)
+                result = await self._graph.ro_query(header(parameters) + query, timeout=READ_MS_MAX)
             except ResponseError as error:
                 if _missing(error):
                     return []
@@ -96,7 +64,7 @@ class Graph:
         """Rows of a query that writes."""
         async with answering():
             try:
-                result = await self._graph.query(query, parameter(parameters), timeout=WRITE_MS_MAX)
+                result = await self._graph.query(header(parameters) + query, timeout=WRITE_MS_MAX)
             except ResponseError as error:
                 if _passing(error):
                     raise TransientError(f"FalkorDB could not write: {error}") from error

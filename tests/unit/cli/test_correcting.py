@@ -1,6 +1,8 @@
 """What the commands that correct the memory refuse, and how they tell what was done, without any stack."""
 
+import asyncio
 import getpass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,9 +11,10 @@ from typer.testing import CliRunner, Result
 from twiceshy.cli import app, giving
 from twiceshy.cli.giving import numbers, requested
 from twiceshy.cli.output import START_IT
-from twiceshy.events.commands import AliasRequested
+from twiceshy.events.commands import AliasRequested, CompactionRequested
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.local.processes import free_port
+from twiceshy.settings import Settings
 from workers.preview import Affected, FactChange, Preview
 
 COMMANDS = ("alias", "unalias", "supersede", "invalidate-by-origin", "unblock", "compact", "resolve")
@@ -158,7 +161,7 @@ def test_dry_run_is_told_in_numbers_and_examples(monkeypatch: pytest.MonkeyPatch
         )
 
     monkeypatch.setattr(giving, "_previewed", previewed)
-    ended = run("invalidate-by-origin", "hoaxer", "--dry-run")
+    ended = run("invalidate-by-origin", "hoaxer", "--dry-run", "--block")
     assert ended.exit_code == 0
     assert ended.stdout.splitlines() == [
         "This would be done: 12 incidents, 1 observation.",
@@ -171,5 +174,37 @@ def test_dry_run_is_told_in_numbers_and_examples(monkeypatch: pytest.MonkeyPatch
         "  payments pool_size: now 20, then nothing",
         "  payments owner: now nothing, then ada",
         "1 more fact would change at other times than now, or in what they rest on.",
+        "Later incidents of hoaxer would be turned away until `twiceshy unblock`.",
         "Nothing was changed: leave out --dry-run to do it.",
     ]
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_dry_run_of_what_would_be_refused_says_why(monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]) -> None:
+    async def previewed(*_: object) -> Preview:
+        return Preview(refused="Give an earlier time.")
+
+    monkeypatch.setattr(giving, "_previewed", previewed)
+    ended = run("compact", "--before", "2026-01-01T00:00:00Z", "--dry-run", *options)
+    assert ended.exit_code == 1
+    assert "Give an earlier time." in (ended.stdout if options else ended.stderr)
+
+
+async def test_compaction_that_takes_long_says_how_much_is_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left = iter([{"episodes": 700, "facts": 1}, {}, {"facts": 1}])
+    done: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def expired(*_: object) -> dict[str, int]:
+        found = next(left, None)
+        if found is None:
+            done.set_result("done")
+        return found or {}
+
+    monkeypatch.setattr(giving, "_expired", expired)
+    monkeypatch.setattr(giving, "PROGRESS_SECONDS", 0.001)
+    command = CompactionRequested(tenant="default", before=datetime.now(UTC), who="ada", why="")
+    assert await giving._with_progress(Settings(), command, done) == "done"
+    told = ["Expired versions left to drop: 701.", "Expired versions left to drop: 1."]
+    assert capsys.readouterr().err.splitlines() == told

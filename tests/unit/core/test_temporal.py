@@ -21,9 +21,11 @@ from twiceshy.core.temporal import (
 )
 
 
-def says(incident: str, learned: int, *statements: Statement, ce_time: int | None = None) -> Published:
-    """A revision of an incident, of which its name and the time tell the event id."""
-    return Published(incident, f"{incident}-{learned}", learned, ce_time, statements)
+def says(
+    origin: str, learned: int, *statements: Statement, ce_time: int | None = None, trust: float = 0.3
+) -> Published:
+    """A revision of the one incident of an origin, of which its name and the time tell the event id."""
+    return Published(f"{origin}/1", f"{origin}-{learned}", learned, ce_time, statements, trust)
 
 
 def said(
@@ -83,9 +85,9 @@ def test_worked_example_answers_what_was_true_and_what_we_knew(
 def test_late_news_becomes_a_bounded_segment_that_leaves_the_current_one_alone() -> None:
     memory = remember(ALICE)
     assert memory.current() == [
-        Segment(200, FOREVER, "beta", "B", "B-205"),
-        Segment(100, 150, "acme", "A", "A-100"),
-        Segment(150, 200, "gamma", "C", "C-300"),
+        Segment(200, FOREVER, "beta", "B/1", "B-205"),
+        Segment(100, 150, "acme", "A/1", "A-100"),
+        Segment(150, 200, "gamma", "C/1", "C-300"),
     ]
     assert [v.t_created for v in memory.versions if v.object == "beta"] == [205]
 
@@ -112,18 +114,18 @@ def test_same_object_said_again_from_later_on_makes_no_version() -> None:
     after = remember([*ALICE[:1], says("D", 170, Statement("acme", 160))])
     assert after.versions == before.versions
     (segment,) = believed(live(after.observations, 170))
-    assert [seen.incident for seen in reaffirmed_by(live(after.observations, 170), segment)] == ["D"]
+    assert [seen.incident for seen in reaffirmed_by(live(after.observations, 170), segment)] == ["D/1"]
 
 
 @pytest.mark.parametrize("purged", ["A", "B"])
 def test_purge_of_one_of_two_supporters_leaves_the_others_word_and_trust(purged: str) -> None:
     trusts = {"A": 1.0, "B": 0.4}
     left = "B" if purged == "A" else "A"
-    history = [says(name, 100, Statement("acme", 100, trust=trust)) for name, trust in trusts.items()]
+    history = [says(name, 100, Statement("acme", 100), trust=trust) for name, trust in trusts.items()]
     memory = remember([*history, Purged(purged, 200)])
     assert memory.asked(150, 300) == "acme"
     (segment,) = memory.current()
-    assert segment.founder == left
+    assert segment.founder == f"{left}/1"
     assert trust_of(live(memory.observations, 199), segment) == 1.0
     assert trust_of(live(memory.observations, 200), segment) == trusts[left]
 

@@ -1,14 +1,19 @@
 """The properties are worth what they catch: each wrong rule of belief has a history that shows it up."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
+from unittest.mock import patch
 
 import pytest
 from hypothesis import Phase, find, given, settings
 
-from tests.unit.core.temporal_histories import Entry, counterexample, histories
+from tests.unit.core.counterexamples import counterexample
+from tests.unit.core.random_histories import histories
+from tests.unit.core.temporal_histories import Entry
+from twiceshy.core import facts
 from twiceshy.core.temporal import FOREVER, Observation, Segment
 
 Rank: TypeAlias = Callable[[Observation], tuple[Any, ...]]
@@ -73,17 +78,33 @@ WRONG = {
 }
 
 
+@contextmanager
+def believing(rule: Rule) -> Iterator[None]:
+    """What is recorded goes by a rule of belief in place of the right one."""
+    with patch.object(facts, "believed", rule):
+        yield
+
+
+def shown_up(history: list[Entry], rule: Rule) -> bool:
+    """Whether a rule answers otherwise than the oracle, or believes what nobody said."""
+    with believing(rule):
+        try:
+            return counterexample(history) is not None
+        except ValueError:
+            return True
+
+
 @given(histories())
-@settings(deadline=None, max_examples=200)
 def test_right_rule_in_its_slowest_form_has_no_counterexample(history: list[Entry]) -> None:
-    assert counterexample(history, RIGHT) is None
+    with believing(RIGHT):
+        assert counterexample(history) is None
 
 
 @pytest.mark.parametrize("rule", WRONG.values(), ids=WRONG.keys())
 def test_wrong_rule_has_a_counterexample(rule: Rule) -> None:
     history = find(
         histories(),
-        lambda history: counterexample(history, rule) is not None,
+        lambda history: shown_up(history, rule),
         settings=settings(max_examples=1000, derandomize=True, database=None, phases=[Phase.generate]),
     )
     assert counterexample(history) is None

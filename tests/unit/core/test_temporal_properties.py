@@ -1,31 +1,20 @@
-"""The invariants of the two time axes over random histories, against an oracle of points.
+"""The invariants of belief, and of a write, over any observations that their type allows.
 
 How many examples are tried is the hypothesis profile's to say.
 """
 
-from dataclasses import replace
 from itertools import pairwise
-from statistics import median
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.core.temporal_histories import (
-    SLOT,
-    Entry,
-    Purged,
-    counterexample,
-    histories,
-    remember,
-    remembered,
-)
+from tests.unit.core.temporal_histories import SLOT
 from twiceshy.core.temporal import (
     FOREVER,
     Observation,
     applied,
     believed,
     diff,
-    live,
     reaffirmed_by,
     supporters,
     trust_of,
@@ -49,51 +38,7 @@ any_observation = st.builds(
 )
 
 
-@given(histories())
-@settings(deadline=None)
-def test_versions_answer_every_question_as_an_oracle_of_points_does(history: list[Entry]) -> None:
-    assert counterexample(history) is None
-
-
-@given(histories())
-@settings(deadline=None)
-def test_versions_of_any_moment_are_what_is_believed_of_the_observations_of_that_moment(
-    history: list[Entry],
-) -> None:
-    memory = remember(history)
-    for k in [moment for stamp in memory.stamps for moment in (stamp - 1, stamp)]:
-        known = {v.segment for v in memory.versions if v.t_created <= k < v.t_expired}
-        assert known == set(believed(live(memory.observations, k)))
-
-
-@given(histories(purges=False).flatmap(lambda said: st.tuples(st.just(said), st.permutations(said))))
-@settings(deadline=None)
-def test_order_of_arrival_cannot_change_what_is_believed_in_the_end(
-    orders: tuple[list[Entry], list[Entry]],
-) -> None:
-    one, other = (remember(order) for order in orders)
-    assert set(one.current()) == set(other.current())
-
-
-@given(histories(), st.data())
-@settings(deadline=None)
-def test_redelivered_event_changes_nothing(history: list[Entry], data: st.DataObject) -> None:
-    published = [entry for entry in history if not isinstance(entry, Purged)]
-    memory = remember(history)
-    assert remembered(memory, data.draw(st.sampled_from(published))) == memory
-
-
-@given(histories(purges=False))
-@settings(deadline=None)
-def test_incident_that_says_the_same_again_makes_no_version(history: list[Entry]) -> None:
-    alone = [replace(entry, incident="A") for entry in history if not isinstance(entry, Purged)]
-    counting = max(alone, key=lambda entry: (entry.revised_at, entry.event_id))
-    again = replace(counting, event_id="later", ce_time=counting.revised_at)
-    assert remember([*alone, again]).versions == remember(alone).versions
-
-
 @given(st.lists(any_observation, max_size=12))
-@settings(deadline=None)
 def test_belief_is_total_disjoint_ordered_and_merged(observations: list[Observation]) -> None:
     segments = believed(observations)
     assert all(segment.start < segment.end for segment in segments)
@@ -108,7 +53,6 @@ def test_belief_is_total_disjoint_ordered_and_merged(observations: list[Observat
 
 
 @given(st.lists(any_observation, max_size=12).flatmap(lambda o: st.tuples(st.just(o), st.permutations(o))))
-@settings(deadline=None)
 def test_belief_is_of_a_set(orders: tuple[list[Observation], list[Observation]]) -> None:
     one, other = orders
     assert believed([*other, *other]) == believed(one)
@@ -116,7 +60,6 @@ def test_belief_is_of_a_set(orders: tuple[list[Observation], list[Observation]])
 
 
 @given(st.lists(any_observation, max_size=12), st.lists(any_observation, max_size=12))
-@settings(deadline=None)
 def test_write_leads_from_the_segments_before_to_the_segments_after(
     first: list[Observation], then: list[Observation]
 ) -> None:
@@ -134,15 +77,3 @@ def test_write_leads_from_the_segments_before_to_the_segments_after(
     )
     again = diff(written, believed(then))
     assert (again.expired, again.inserted, set(again.kept)) == ((), (), current)
-
-
-def test_random_histories_say_eight_things_of_the_slot_in_the_median() -> None:
-    said: list[int] = []
-
-    @given(histories())
-    @settings(deadline=None, max_examples=200, derandomize=True, database=None)
-    def collect(history: list[Entry]) -> None:
-        said.append(len(remember(history).observations))
-
-    collect()
-    assert median(said) >= 8

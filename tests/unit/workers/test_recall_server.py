@@ -13,7 +13,7 @@ from aiokafka.partitioner import murmur2
 
 from twiceshy.errors import TransientError
 from twiceshy.events.quarantine import AuditRecorded
-from twiceshy.events.recall import HistoryReplied, RecallReplied, RecallRequested
+from twiceshy.events.recall import REPLY_OF, ItemsReplied, Question, RecallReplied, RecallRequested, Reply
 from twiceshy.settings import Settings
 from twiceshy.stream.records import Output
 from twiceshy.stream.topics import TOPICS
@@ -45,13 +45,13 @@ class FakeOutputs:
 @dataclass
 class FakeRecall:
     settings: Settings = field(default_factory=lambda: Settings(tenants=("demo", "demo-2")))
-    asked: list[tuple[RecallRequested, float]] = field(default_factory=list)
+    asked: list[tuple[Any, float]] = field(default_factory=list)
     seconds: float = 0.0
     under_way: int = 0
     most_under_way: int = 0
     failure: Exception | None = None
 
-    async def answer(self, request: RecallRequested, *, queued_ms: float) -> RecallReplied:
+    async def answer(self, request: RecallRequested | Question, *, queued_ms: float) -> Reply:
         self.asked.append((request, queued_ms))
         self.under_way += 1
         self.most_under_way = max(self.under_way, self.most_under_way)
@@ -59,7 +59,7 @@ class FakeRecall:
         self.under_way -= 1
         if self.failure:
             raise self.failure
-        return RecallReplied(status="ok")
+        return REPLY_OF[type(request)](status="ok")
 
 
 @dataclass
@@ -267,11 +267,36 @@ async def test_an_unknown_type_gets_an_error_reply() -> None:
     assert "ce_id" in (replied(reply).detail or "")
 
 
-async def test_a_question_that_is_not_served_yet_says_so() -> None:
-    body = {"tenant": "demo", "subject": "service:payments", "predicate": "owner"}
-    [reply] = await Served().serve(event(body, ce_type="history.requested.v1"))
-    assert header(reply, "ce_type") == b"history.replied.v1"
-    assert HistoryReplied.model_validate_json(reply.value or b"").status == "unavailable"
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "history": {"subject": "service:payments", "predicate": "owner"},
+    "value": {"subject": "service:payments", "predicate": "owner", "known_at": "2026-05-01T00:00:00Z"},
+    "entities": {"origin": "pagerduty", "fingerprint": "PD-1/2026"},
+    "items": {"ids": ["1", "2"]},
+    "aliases": {},
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+async def test_every_question_gets_its_own_reply(name: str) -> None:
+    served = Served()
+    [reply] = await served.serve(event({"tenant": "demo", **QUESTIONS[name]}, ce_type=f"{name}.requested.v1"))
+    assert header(reply, "ce_type") == f"{name}.replied.v1".encode()
+    assert type(served.recall.asked[0][0]).__name__.lower().startswith(name)
+
+
+@pytest.mark.parametrize(
+    ("failure", "status"), [(None, "expired"), (RuntimeError("a bug"), "unavailable"), (None, "invalid")]
+)
+async def test_an_error_is_a_reply_of_the_questions_own_kind(failure: Exception | None, status: str) -> None:
+    served = Served(recall=FakeRecall(failure=failure))
+    body: dict[str, Any] = {"tenant": "demo", **QUESTIONS["items"], "deadline_ms": 100}
+    if status == "invalid":
+        body["ids"] = ["1"] * 101
+    waited_ms = 200 if status == "expired" else 0
+    [reply] = await served.serve(event(body, ce_type="items.requested.v1", waited_ms=waited_ms))
+    told = ItemsReplied.model_validate_json(reply.value or b"")
+    assert told.status == status
+    assert status != "invalid" or "ids: Tuple should have at most 100 items" in (told.detail or "")
 
 
 async def test_time_in_the_queue_counts_and_an_expired_request_is_skipped() -> None:

@@ -1,0 +1,135 @@
+"""recall.requests.v1 → recall, what held, and what was believed of it → recall.replies.<tenant>
+
+The versions of a fact: the one of a moment on both axes, or all of them.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from twiceshy.core.aliases import Names, place
+from twiceshy.core.believing import Testimony
+from twiceshy.core.facts import claimed
+from twiceshy.core.memory import Row
+from twiceshy.core.purges import purged
+from twiceshy.core.temporal import access_count, reaffirmed_by
+from twiceshy.events.common import instant
+from twiceshy.events.recall import FactVersion, HistoryReplied, HistoryRequested, ValueReplied, ValueRequested
+from twiceshy.stores import cypher
+from workers.recall_facts import (
+    EVER,
+    Told,
+    as_claims,
+    judged,
+    known_again,
+    read_claims,
+    read_observations,
+    testify,
+    told_of,
+    withheld_at_last,
+)
+from workers.recall_standing import Reading, bound
+
+VERSIONS_MAX = 1_000
+
+
+async def value(question: ValueRequested, reading: Reading) -> ValueReplied:
+    """What held, and where nothing does because of a claim that it does not, what is trusted more than that."""
+    names, scope, asked = reading.names, reading.scope, question.subject
+    places = sorted(place(ref, question.predicate) for ref in names.group(asked))
+    rows, claims = await asyncio.gather(
+        reading.graph.read(cypher.FACTS_AT, places=places, **bound(scope)),
+        read_claims(reading.graph, dict.fromkeys(places, EVER), scope.known_at, names),
+    )
+    versions = [version for version in (Told(*row) for row in rows) if names.means(asked, version.subject)]
+    about = [one for one in claims if names.means(asked, one.said["subject"])]
+    testimony = await testify(reading.graph, scope, about)
+    found = judged(sorted(versions, key=lambda one: (one.subject, one.object)), testimony)
+    open_slots = sorted(testimony.slots() - {version.slot for version in versions})
+    denied = [one for slot in open_slots for one in testimony.denied(slot, scope.as_of)]
+    return ValueReplied(
+        **reading.envelope(withheld=found.withheld),
+        as_of=instant(scope.as_of),
+        names=reading.names_of(asked),
+        facts=found.facts,
+        contested_by=as_claims(denied),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """What a history tells of a version besides. ``closed`` is whether memory had stopped believing it by then."""
+
+    version: Told
+    source: str
+    supersedes: tuple[str, ...]
+    superseded_by: tuple[str, ...]
+    invalidated_at: int | None
+    invalidated_by_event: str | None
+
+
+async def history(question: HistoryRequested, reading: Reading) -> HistoryReplied:
+    """Every version, also of what was purged, which is shown here alone."""
+    names, scope, asked = reading.names, reading.scope, question.subject
+    standing = reading.ground.standing
+    # What was believed at other times rests on what was said under the names that were one then.
+    ever = Names(standing.aliases).group(asked)
+    rows, said = await asyncio.gather(
+        reading.graph.read(
+            cypher.FACT_VERSIONS,
+            places=sorted(place(ref, question.predicate) for ref in names.group(asked)),
+            known_at=scope.known_at,
+            count=VERSIONS_MAX + 1,
+        ),
+        read_observations(
+            reading.graph, {place(ref, question.predicate): EVER for ref in ever}, scope.known_at, unless_by=0
+        ),
+    )
+    versions = [one for one in map(_closing, rows) if names.means(asked, one.version.subject)]
+    live = [claimed(row, names) for row in said if row["t_retracted"] > scope.known_at]
+    testimony = await testify(reading.graph, scope, live)
+    doubtful = [row for row in said if purged(scope.purges, row["origin"], row["said_at"])]
+    return HistoryReplied(
+        **reading.envelope(),
+        names=reading.names_of(asked),
+        versions=tuple(
+            _version(one, reading, testimony, withheld=bool(doubtful) and _withheld(one, said, reading))
+            for one in reversed(versions[:VERSIONS_MAX])
+        ),
+        truncated=len(rows) > VERSIONS_MAX,
+    )
+
+
+def _closing(row: Sequence[Any]) -> Closing:
+    *told, source, supersedes, superseded_by, invalidated_at, invalidated_by_event = row
+    return Closing(
+        Told(*told), source, tuple(supersedes or ()), tuple(superseded_by or ()), invalidated_at, invalidated_by_event
+    )
+
+
+def _withheld(one: Closing, said: Sequence[Row], reading: Reading) -> bool:
+    return withheld_at_last(one.version, said, reading.ground.standing, reading.scope)
+
+
+def _version(one: Closing, reading: Reading, testimony: Testimony, *, withheld: bool) -> FactVersion:
+    version = one.version.as_known(reading.scope.known_at)
+    closed = version.t_expired <= reading.scope.known_at
+    slot, segment = known_again(version, reading.names)
+    seen = [supporter.seen for supporter in testimony.supporters(slot, segment)]
+    told = told_of(version, testimony, slot, segment)
+    if closed:
+        # What is said now contests what is believed now.
+        told |= {"contested": False, "contested_by": ()}
+    return FactVersion(
+        **told,
+        founder=version.founder,
+        source=one.source,
+        invalidated_by_event=one.invalidated_by_event if closed else None,
+        invalidated_at=instant(one.invalidated_at) if closed and one.invalidated_at is not None else None,
+        reaffirmed_by=tuple(other.incident for other in reaffirmed_by(seen, segment)),
+        access_count=access_count(seen, segment),
+        supersedes=one.supersedes,
+        superseded_by=one.superseded_by if closed else (),
+        withheld="origin_purge" if withheld else None,
+    )
