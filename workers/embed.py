@@ -9,7 +9,7 @@ from itertools import groupby
 
 import structlog
 
-from twiceshy.errors import TransientError
+from twiceshy.errors import FencedError, TransientError
 from twiceshy.events.chain import (
     Compaction,
     EntryConsolidated,
@@ -18,7 +18,7 @@ from twiceshy.events.chain import (
     Switch,
 )
 from twiceshy.events.outcome import IncidentOutcome
-from twiceshy.stores import cypher
+from twiceshy.stores import cypher, handover
 from twiceshy.stores.embeddings import Embedded, EmbeddingsClient
 from twiceshy.stores.generations import Generations
 from twiceshy.stores.graph import Graph, Graphs
@@ -70,12 +70,14 @@ class EmbedStage(ChainStage[EntryConsolidated, IncidentOutcome]):
         self._generations = generations
         self._carried_over = CarriedOver(vectors, carry_from)
         self._away_until = 0.0
+        self._claimed: set[str] = set()
 
     async def apply(self, batch: Sequence[EntryConsolidated]) -> list[IncidentOutcome]:
         watch = Stopwatch()
         fresh_events: dict[tuple[str, str], tuple[int, list[EntryConsolidated]]] = {}
         for (tenant, generation), indexes in by_memory(batch).items():
             graph = await self._graphs.in_generation(generation).prepared(tenant)
+            await self._claim(graph, tenant)
             watermark = (await graph.watermarks())[self.name]
             events = [batch[index] for index in indexes]
             fresh_events[tenant, generation] = watermark, [events[index] for index in fresh(events, watermark)]
@@ -126,8 +128,23 @@ class EmbedStage(ChainStage[EntryConsolidated, IncidentOutcome]):
                 ]
                 await self._vectors.close(generation, closed)
                 last = max(event.recorded.t_created for event in part)
-                await graph.write_fenced(cypher.MOVE_WATERMARK, stage=self.name, seen=seen, next_watermark=last)
+                await self._move(graph, seen, last)
                 seen = last
+
+    async def _claim(self, graph: Graph, tenant: str) -> None:
+        """Makes sure, before anything is written, that the memory's points are those of this model."""
+        if graph.name not in self._claimed:
+            await handover.claim(graph, tenant, self._vectors.model)
+            self._claimed.add(graph.name)
+
+    async def _move(self, graph: Graph, seen: int, last: int) -> None:
+        model = self._vectors.model
+        try:
+            await graph.write_fenced(cypher.MOVE_WATERMARK, stage=self.name, seen=seen, next_watermark=last, model=model)
+        except FencedError:
+            # By another writer, or because the memory was handed over to another model: the next try finds out.
+            self._claimed.discard(graph.name)
+            raise
 
     async def _change_others(self, graph: Graph, event: EntryConsolidated, seen: int) -> None:
         tenant, generation, at = event.entry.tenant, event.generation, event.recorded.t_created

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from twiceshy.core.aliases import NO_NAMES, Names, place
-from twiceshy.core.believing import Testimony
+from twiceshy.core.believing import Evidence
 from twiceshy.core.facts import claimed, fact_slot
 from twiceshy.core.memory import Claimed, Row
 from twiceshy.core.temporal import FOREVER, Segment
@@ -92,7 +92,7 @@ async def read_facts(
             start, end = spans.get(place(ref, version.predicate), (version.t_valid, version.t_invalid))
             spans[place(ref, version.predicate)] = min(start, version.t_valid), max(end, version.t_invalid)
     claims = await read_claims(graph, spans, scope.known_at, names)
-    return judged(versions, await testify(graph, scope, claims))
+    return judged(versions, await read_evidence(graph, scope, claims), scope.known_at)
 
 
 async def read_claims(graph: Graph, spans: Mapping[str, Span], known_at: int, names: Names) -> list[Claimed]:
@@ -109,20 +109,20 @@ async def read_observations(graph: Graph, spans: Mapping[str, Span], known_at: i
     return [dict(zip(OBSERVATION, row, strict=True)) for row in rows]
 
 
-async def testify(graph: Graph, scope: Scope, claims: Sequence[Claimed]) -> Testimony:
+async def read_evidence(graph: Graph, scope: Scope, claims: Sequence[Claimed]) -> Evidence:
     """The claims, without what was purged, and with less trust in what derives from it."""
     doubted = await read_doubted(graph, scope, {one.seen.incident for one in claims})
-    return Testimony(claims, scope.purges, doubted)
+    return Evidence(claims, scope.purges, doubted)
 
 
-def judged(versions: Iterable[Told], testimony: Testimony) -> Facts:
-    """Versions as facts, but for those that only purged origins say."""
+def judged(versions: Iterable[Told], evidence: Evidence, known_at: int) -> Facts:
+    """Versions that were believed at ``known_at`` as facts, but for those that only purged origins say."""
     facts, withheld = [], False
     for version in versions:
-        if testimony.withheld(version.slot, version.segment):
+        if evidence.withheld(version.slot, version.segment):
             withheld = True
         else:
-            facts.append(Fact(**told_of(version, testimony, version.slot, version.segment)))
+            facts.append(Fact(**told_of(version, evidence, version.slot, version.segment, known_at)))
     return Facts(tuple(facts), withheld)
 
 
@@ -133,10 +133,11 @@ def known_again(version: Told, names: Names) -> tuple[str, Segment]:
     return fact_slot(names, *parts, many=many), replace(version.segment, object=names.resolved(version.object))
 
 
-def told_of(version: Told, testimony: Testimony, slot: str, segment: Segment) -> dict[str, Any]:
-    """The fields of a fact. Slot and segment go by the names of the testimony's moment, the version by its own."""
-    supporters = testimony.supporters(slot, segment)
-    contested_by = testimony.contested_by(slot, segment)
+def told_of(version: Told, evidence: Evidence, slot: str, segment: Segment, known_at: int) -> dict[str, Any]:
+    """The fields of a fact. Slot and segment go by the names of the evidence's moment, the version by its own."""
+    supporters = evidence.supporters(slot, segment)
+    # What is said at one moment contests nothing that was no longer believed then.
+    contested_by = evidence.contested_by(slot, segment) if known_at < version.t_expired else []
     origin = version.origin
     if supporters and all(one.seen.incident != version.founder for one in supporters):
         # Who began it was purged, and it stands on the word of others.
@@ -144,7 +145,7 @@ def told_of(version: Told, testimony: Testimony, slot: str, segment: Segment) ->
     return {
         "id": version.version_id,
         "origin": origin,
-        "trust": testimony.trust(slot, segment),
+        "trust": evidence.trust(slot, segment),
         "rests_on": tuple(one.said["observation_id"] for one in supporters[:RESTS_ON_MAX]),
         "contested": bool(contested_by),
         "subject": version.subject,
@@ -169,7 +170,7 @@ def withheld_at_last(version: Told, said: Iterable[Row], standing: Standing, sco
         and row["valid_from"] < version.t_invalid
         and row["valid_to"] > version.t_valid
     ]
-    return Testimony(claims, scope.purges).withheld(version.slot, version.segment)
+    return Evidence(claims, scope.purges).withheld(version.slot, version.segment)
 
 
 def as_claims(claims: Sequence[Claimed]) -> tuple[Claim, ...]:

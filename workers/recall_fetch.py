@@ -27,7 +27,7 @@ from twiceshy.events.recall import (
 )
 from twiceshy.stores import cypher
 from workers.recall_doubts import read_doubted
-from workers.recall_facts import EVER, Told, known_again, read_observations, testify, told_of, withheld_at_last
+from workers.recall_facts import EVER, Told, known_again, read_evidence, read_observations, told_of, withheld_at_last
 from workers.recall_shapes import lesson, mistake, playbook, remembered, rule, superseded_by
 from workers.recall_standing import Reading, bound
 
@@ -84,12 +84,12 @@ async def _said(reading: Reading, incidents: Sequence[str], facts: Sequence[Told
 async def _facts(reading: Reading, facts: Sequence[Told], said: Sequence[Row]) -> list[Fact]:
     scope, names = reading.scope, reading.names
     live = [claimed(row, names) for row in said if row["t_retracted"] > scope.known_at]
-    testimony = await testify(reading.graph, scope, live)
+    evidence = await read_evidence(reading.graph, scope, live)
     found = []
     for told in facts:
         if not scope.purges or not withheld_at_last(told, said, reading.ground.standing, scope):
             version = told.as_known(scope.known_at)
-            found.append(Fact(**told_of(version, testimony, *known_again(version, names))))
+            found.append(Fact(**told_of(version, evidence, *known_again(version, names), scope.known_at)))
     return found
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from twiceshy.core.aliases import Names, place
-from twiceshy.core.believing import Testimony
+from twiceshy.core.believing import Evidence
 from twiceshy.core.facts import claimed
 from twiceshy.core.memory import Row
 from twiceshy.core.purges import purged
@@ -24,8 +24,8 @@ from workers.recall_facts import (
     judged,
     known_again,
     read_claims,
+    read_evidence,
     read_observations,
-    testify,
     told_of,
     withheld_at_last,
 )
@@ -44,10 +44,10 @@ async def value(question: ValueRequested, reading: Reading) -> ValueReplied:
     )
     versions = [version for version in (Told(*row) for row in rows) if names.means(asked, version.subject)]
     about = [one for one in claims if names.means(asked, one.said["subject"])]
-    testimony = await testify(reading.graph, scope, about)
-    found = judged(sorted(versions, key=lambda one: (one.subject, one.object)), testimony)
-    open_slots = sorted(testimony.slots() - {version.slot for version in versions})
-    denied = [one for slot in open_slots for one in testimony.denied(slot, scope.as_of)]
+    evidence = await read_evidence(reading.graph, scope, about)
+    found = judged(sorted(versions, key=lambda one: (one.subject, one.object)), evidence, scope.known_at)
+    open_slots = sorted(evidence.slots() - {version.slot for version in versions})
+    denied = [one for slot in open_slots for one in evidence.denied(slot, scope.as_of)]
     return ValueReplied(
         **reading.envelope(withheld=found.withheld),
         as_of=instant(scope.as_of),
@@ -59,7 +59,7 @@ async def value(question: ValueRequested, reading: Reading) -> ValueReplied:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """What a history tells of a version besides. ``closed`` is whether memory had stopped believing it by then."""
+    """A version, and what a history tells of it besides: the event that began it, and what closed it."""
 
     version: Told
     source: str
@@ -88,13 +88,13 @@ async def history(question: HistoryRequested, reading: Reading) -> HistoryReplie
     )
     versions = [one for one in map(_closing, rows) if names.means(asked, one.version.subject)]
     live = [claimed(row, names) for row in said if row["t_retracted"] > scope.known_at]
-    testimony = await testify(reading.graph, scope, live)
-    doubtful = [row for row in said if purged(scope.purges, row["origin"], row["said_at"])]
+    evidence = await read_evidence(reading.graph, scope, live)
+    can_lack = any(purged(scope.purges, row["origin"], row["said_at"]) for row in said)
     return HistoryReplied(
         **reading.envelope(),
         names=reading.names_of(asked),
         versions=tuple(
-            _version(one, reading, testimony, withheld=bool(doubtful) and _withheld(one, said, reading))
+            _version(one, reading, evidence, withheld=can_lack and _withheld(one, said, reading))
             for one in reversed(versions[:VERSIONS_MAX])
         ),
         truncated=len(rows) > VERSIONS_MAX,
@@ -112,17 +112,13 @@ def _withheld(one: Closing, said: Sequence[Row], reading: Reading) -> bool:
     return withheld_at_last(one.version, said, reading.ground.standing, reading.scope)
 
 
-def _version(one: Closing, reading: Reading, testimony: Testimony, *, withheld: bool) -> FactVersion:
+def _version(one: Closing, reading: Reading, evidence: Evidence, *, withheld: bool) -> FactVersion:
     version = one.version.as_known(reading.scope.known_at)
     closed = version.t_expired <= reading.scope.known_at
     slot, segment = known_again(version, reading.names)
-    seen = [supporter.seen for supporter in testimony.supporters(slot, segment)]
-    told = told_of(version, testimony, slot, segment)
-    if closed:
-        # What is said now contests what is believed now.
-        told |= {"contested": False, "contested_by": ()}
+    seen = [supporter.seen for supporter in evidence.supporters(slot, segment)]
     return FactVersion(
-        **told,
+        **told_of(version, evidence, slot, segment, reading.scope.known_at),
         founder=version.founder,
         source=one.source,
         invalidated_by_event=one.invalidated_by_event if closed else None,

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from pydantic import ValidationError
 
 from tests.incidents import incident
 from tests.memory import read_incidents
@@ -55,6 +56,24 @@ async def test_recall_finds_what_was_published(client: RecallClient) -> None:
     assert reply.status == "ok"
     assert reply.results[0].fingerprint == "cloudflare/2019-07-02"
     assert reply.parts_ms["queue"] >= 0.0
+
+
+async def test_every_other_question_gets_a_reply_of_its_kind(client: RecallClient) -> None:
+    subject, predicate = "service:cloudflare", "waf_regex_cpu_protection"
+    history = await client.history("demo", subject, predicate, deadline_ms=5_000)
+    value = await client.at("demo", subject, predicate, deadline_ms=5_000)
+    assert history.versions[-1].id == value.facts[0].id
+    before = await client.at("demo", subject, predicate, as_of="2000-01-01T00:00:00Z", deadline_ms=5_000)
+    assert (before.status, before.facts) == ("ok", ())
+    entities = await client.entities_of("demo", "public-postmortems", "cloudflare/2019-07-02", deadline_ms=5_000)
+    fetched = await client.fetch("demo", [value.facts[0].id, entities.episode_id or "", "nobody"], deadline_ms=5_000)
+    assert [item.kind for item in fetched.items] == ["fact", "episode"]
+    assert fetched.missing_ids == ("nobody",)
+    assert "component:waf" in [entity.key for entity in entities.entities]
+    aliases = await client.aliases("demo", deadline_ms=5_000)
+    assert (aliases.status, aliases.aliases) == ("ok", ())
+    with pytest.raises(ValidationError, match="at most 100 items"):
+        await client.fetch("demo", ["x"] * 101)
 
 
 async def test_recall_reads_what_an_outcome_says_is_written(settings: Settings, client: RecallClient) -> None:

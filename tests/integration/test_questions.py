@@ -236,7 +236,7 @@ async def test_a_subject_without_a_type_means_each_of_that_name(team: Team) -> N
 
 
 async def test_many_objects_hold_side_by_side_and_end_one_by_one(team: Team) -> None:
-    parts = {"subject": "service:shop", "predicate": "depends_on"}
+    parts: dict[str, Any] = {"subject": "service:shop", "predicate": "depends_on"}
     await team.say(10, "one", fact("db", 1, **parts), fact("cache", 1, **parts))
     await team.say(20, "two", fact("db", 15, holds=False, **parts))
     assert await team.held("service:shop", "depends_on") == ["cache"]
@@ -247,7 +247,7 @@ async def test_many_objects_hold_side_by_side_and_end_one_by_one(team: Team) -> 
 
 
 async def test_aliases_are_made_and_undone_in_every_read(team: Team) -> None:
-    owner = {"subject": "service:payments-svc", "predicate": "owner"}
+    owner: dict[str, Any] = {"subject": "service:payments-svc", "predicate": "owner"}
     entity = {"type": "service", "role": "affected"}
     await team.say(
         10, "old-name", fact("team-a", 10, **owner), entities=[{"ref": "payments-svc", **entity}], concluded_at=day(1)
@@ -278,7 +278,7 @@ async def test_aliases_are_made_and_undone_in_every_read(team: Team) -> None:
 
 
 async def test_a_history_is_read_under_every_name_of_the_moment(team: Team) -> None:
-    owner = {"predicate": "owner"}
+    owner: dict[str, Any] = {"predicate": "owner"}
     await team.say(10, "one", fact("team-a", 10, subject="service:pay", **owner))
     await team.say(20, "two", fact("team-b", 20, subject="service:payments", **owner))
     assert [v.object for v in (await team.history("service:pay", "owner")).versions] == ["team-a"]
@@ -304,9 +304,7 @@ async def test_aliases_are_listed_with_what_they_come_to(team: Team) -> None:
     await team.order(10, "alias", canonical="payments", alias="payments-svc")
     await team.order(20, "alias", canonical="payments-svc", alias="pay")
     await team.order(30, "unalias", canonical="payments", alias="payments-svc")
-    listed = [
-        (one.alias, one.canonical, one.resolved, one.since) for one in (await team.aliases(known_at=25)).aliases
-    ]
+    listed = [(one.alias, one.canonical, one.resolved, one.since) for one in (await team.aliases(known_at=25)).aliases]
     assert listed == [("payments-svc", "payments", "payments", day(10)), ("pay", "payments-svc", "payments", day(20))]
     assert [(one.alias, one.resolved) for one in (await team.aliases()).aliases] == [("pay", "payments-svc")]
     assert (await team.aliases(known_at=5)).aliases == ()
@@ -471,8 +469,11 @@ async def test_where_nothing_holds_by_little_trust_the_displaced_is_told(team: T
 
 
 async def test_a_superseded_episode_is_found_when_asked_for_and_says_by_what(team: Team) -> None:
-    named = {"supersedes": [{"origin": "pagerduty", "fingerprint": "old"}]}
-    heron = {"entities": [{"type": "service", "ref": "heron", "role": "affected"}], "resolution": "Restarted."}
+    named: dict[str, Any] = {"supersedes": [{"origin": "pagerduty", "fingerprint": "old"}]}
+    heron: dict[str, Any] = {
+        "entities": [{"type": "service", "ref": "heron", "role": "affected"}],
+        "resolution": "Restarted.",
+    }
     await team.say(10, "new", title="The heron leaks again", started_at=day(5), concluded_at=day(6), **named)
     await team.say(20, "old", title="The heron leaks", started_at=day(1), concluded_at=day(2), **heron)
     assert await team.found("heron leaks") == ["new"]
@@ -491,9 +492,14 @@ async def test_a_superseded_episode_is_found_when_asked_for_and_says_by_what(tea
 
 
 async def test_a_superseded_episode_keeps_its_lessons_and_holds_again_after_a_purge(team: Team) -> None:
-    told = {"title": "The heron leaks", "started_at": day(1), "concluded_at": day(2), "resolution": "Restarted."}
+    told: dict[str, Any] = {
+        "title": "The heron leaks",
+        "started_at": day(1),
+        "concluded_at": day(2),
+        "resolution": "Restarted.",
+    }
     await team.say(10, "old", steps=["restart"], **told)
-    named = {"supersedes": [{"origin": "pagerduty", "fingerprint": "old"}]}
+    named: dict[str, Any] = {"supersedes": [{"origin": "pagerduty", "fingerprint": "old"}]}
     await team.say(20, "new", title="Drought", started_at=day(5), concluded_at=day(6), origin="curated", **named)
     assert await team.found("heron leaks") == []
     then = await team.ask("heron leaks", as_of=4)
@@ -507,7 +513,7 @@ async def test_a_superseded_episode_keeps_its_lessons_and_holds_again_after_a_pu
 
 async def test_a_claim_of_little_trust_supersedes_nothing_and_is_shown(team: Team) -> None:
     await team.say(10, "old", title="The heron leaks")
-    named = {"supersedes": [{"origin": "pagerduty", "fingerprint": "old"}]}
+    named: dict[str, Any] = {"supersedes": [{"origin": "pagerduty", "fingerprint": "old"}]}
     await team.say(20, "new", title="Something else", origin="rumours", **named)
     [episode] = (await team.ask("heron leaks", limit=1)).results
     assert (episode.fingerprint, episode.contested, episode.t_invalid) == ("old", True, None)

@@ -198,7 +198,7 @@ async def test_stale_watermark_writes_nothing(stores: Memory, stage: str, query:
     if rows:
         empty[rows] = [{"version_id": "x", "event_id": "x", "episode_id": "x"}]
     with pytest.raises(FencedError, match=f"the watermark of {stage} in .* is no longer 7"):
-        await graph.write_fenced(query, stage=stage, seen=7, next_watermark=8, forever=FOREVER, **empty)
+        await graph.write_fenced(query, stage=stage, seen=7, next_watermark=8, forever=FOREVER, model="any", **empty)
     assert await export(stores, generation) == before
     assert await graph.watermarks() == watermarks
 

@@ -11,6 +11,7 @@ from twiceshy.cli import (
     imports,
     memory,
     publish,
+    questions,
     rebuild,
     recall,
     replay,
@@ -54,6 +55,11 @@ app.command()(demo.demo)
 app.command()(publish.publish)
 app.command(name="import")(imports.import_)
 app.command()(recall.recall)
+app.command()(questions.history)
+app.command()(questions.at)
+app.command()(questions.entities_of)
+app.command()(questions.fetch)
+app.command()(questions.aliases)
 app.command()(replay.replay)
 app.command()(commands.alias)
 app.command()(commands.unalias)

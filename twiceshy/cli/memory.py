@@ -28,13 +28,21 @@ def export(
             help="Leave out when memory learned things: equal for equal events at other times.",
         ),
     ] = False,
+    include_quarantined: Annotated[
+        bool, typer.Option("--include-quarantined", help="Add what is held back in quarantine, marked as such.")
+    ] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="At most so many lines; standard error says when there are more.")
+    ] = None,
     output: OutputFile = None,
 ) -> None:
     """Print a tenant's memory as canonical JSON lines: equal memories give equal bytes."""
     settings = load_settings()
     whose = tenant_of(settings, tenant)
-    work = _export(settings, whose, generation, system_time=not without_system_time)
-    _write(run(work), output)
+    lines = run(_export(settings, whose, generation, not without_system_time, include_quarantined))
+    _write(lines[:limit], output)
+    if limit is not None and limit < len(lines):
+        typer.echo(f"Lines left out: {len(lines) - limit}. All are there without --limit.", err=True)
 
 
 def fold(
@@ -47,15 +55,19 @@ def fold(
     _write(run(_fold(settings, tenant_of(settings, tenant), keep)), output)
 
 
-async def _export(settings: "Settings", tenant: str, generation: str | None, *, system_time: bool) -> list[bytes]:
+async def _export(
+    settings: "Settings", tenant: str, generation: str | None, system_time: bool, include_quarantined: bool
+) -> list[bytes]:
     from twiceshy.stores.generations import Generations
     from twiceshy.stores.graph import Graphs
+    from twiceshy.stores.quarantine import Quarantine
     from workers.export import export_lines
 
     async with open_stores_now(settings) as stores:
         which = generation or (await Generations(stores.redis).of(tenant)).recalled
         graph = Graphs(stores.redis, which).of(tenant)
-        return await export_lines(graph, stores.vectors, tenant, which, system_time=system_time)
+        quarantine = Quarantine(stores.redis) if include_quarantined else None
+        return await export_lines(graph, stores.vectors, tenant, which, system_time=system_time, quarantine=quarantine)
 
 
 async def _fold(settings: "Settings", tenant: str, keep: bool) -> list[bytes]:
@@ -93,11 +105,12 @@ def _interrupt_on_sigterm() -> None:
 
 
 def _write(lines: list[bytes], output: Path | None) -> None:
-    text = b"".join(line + b"\n" for line in lines)
+    ended = (line + b"\n" for line in lines)
     if output is None:
-        sys.stdout.buffer.write(text)
+        sys.stdout.buffer.writelines(ended)
         return
     try:
-        output.write_bytes(text)
+        with output.open("wb") as file:
+            file.writelines(ended)
     except OSError as error:
         fail(f"{output} cannot be written: {error.strerror}.")

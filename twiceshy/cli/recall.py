@@ -21,7 +21,7 @@ from twiceshy.cli.output import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from twiceshy.events.recall import RecallReplied, RecallRequested, Why
+    from twiceshy.events.recall import Episode, Fact, RecallReplied, RecallRequested, Why
     from twiceshy.settings import Settings
 
 ITEMS_MAX = 50
@@ -37,6 +37,10 @@ def recall(
     limit: Annotated[int, typer.Option(min=1, max=50, help="So many incidents at most.")] = 5,
     as_of: Annotated[str | None, typer.Option(help="What was true then: 2026-11-02T03:10:00Z.")] = None,
     known_at: Annotated[str | None, typer.Option(help="What memory knew then: 2026-11-02T03:10:00Z.")] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND", help="Show these kinds alone; superseded: what no longer holds too. Repeatable."),
+    ] = None,
     deadline_ms: Annotated[int, typer.Option(min=1, max=60_000, help="How long the answer may take.")] = 2_000,
     as_json: AsJson = False,
 ) -> None:
@@ -49,6 +53,7 @@ def recall(
         limit=limit,
         as_of=as_of,
         known_at=known_at,
+        include=_included(include or []),
         deadline_ms=deadline_ms,
     )
     reply = run(_ask(settings, asked))
@@ -71,6 +76,14 @@ def _request(**fields: Any) -> "RecallRequested":
         return RecallRequested(**fields)
     except ValidationError as error:
         fail(f"The question cannot be asked: {'; '.join(explained(error))}.")
+
+
+def _included(kinds: list[str]) -> list[str]:
+    """What to ask for: every kind, unless some are named; what no longer holds is no kind of its own."""
+    from twiceshy.events.recall import INCLUDE_ALL
+
+    named = [kind for kind in kinds if kind != "superseded"]
+    return [*(named or INCLUDE_ALL), *(["superseded"] if "superseded" in kinds else [])]
 
 
 async def _ask(settings: "Settings", asked: "RecallRequested") -> "RecallReplied":
@@ -98,6 +111,8 @@ def show_reply(
         screen.print(_results(reply))
     if reply.unknown_entities:
         screen.print(Text(f"Memory has never heard of {shown(', '.join(reply.unknown_entities))}.", style="yellow"))
+    if reply.withheld:
+        screen.print(Text("Something may be left out: what an origin said that was invalidated.", style="yellow"))
     for title, told in _sections(reply):
         if told:
             screen.print(Text(f"\n{title}", style="bold"))
@@ -116,12 +131,30 @@ def _results(reply: "RecallReplied") -> Any:
         rows.add_row(
             str(found.rank),
             Text(shown(found.fingerprint)),
-            Text(shown(found.title)),
+            Text(shown(f"{found.title}{_standing(found)}")),
             f"{found.concluded_at:%Y-%m-%d}",
             f"{found.score:.4f}",
             Text(shown(why(found.why))),
         )
     return rows
+
+
+def _standing(found: "Episode") -> str:
+    """Who takes the place of an episode, or only claims to."""
+    told = [
+        f"{'contested' if claim.contested else 'superseded'} by {claim.origin}/{claim.fingerprint} "
+        f"from {claim.since:%Y-%m-%d} on"
+        for claim in found.superseded_by
+    ]
+    return f" ({'; '.join(told)})" if told else ""
+
+
+def _fact(told: "Fact") -> str:
+    says = f"{told.subject} {told.predicate} {told.object}"
+    others = [
+        f"{claim.origin} says {claim.object if claim.holds else 'that nothing holds'}" for claim in told.contested_by
+    ]
+    return f"{says} (contested: {', '.join(others)})" if others else says
 
 
 def why(found: "Why") -> str:
@@ -138,7 +171,7 @@ def _sections(reply: "RecallReplied") -> list[tuple[str, list[str]]]:
         ("Lessons", [lesson.text for lesson in reply.lessons]),
         ("What was done", ["; ".join(playbook.steps) for playbook in reply.playbooks]),
         ("Rules that stand", [f"({rule.incidents} incidents) {rule.statement}" for rule in reply.rules]),
-        ("Facts", [f"{fact.subject} {fact.predicate} {fact.object}" for fact in reply.facts]),
+        ("Facts", [_fact(fact) for fact in reply.facts]),
     ]
 
 

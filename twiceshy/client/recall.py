@@ -6,7 +6,8 @@ import secrets
 import struct
 import uuid
 from collections.abc import Sequence
-from typing import Any, Self
+from datetime import datetime
+from typing import Any, Self, overload
 
 import structlog
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -14,7 +15,23 @@ from aiokafka.errors import KafkaError
 from pydantic import ValidationError
 
 from twiceshy.errors import TransientError
-from twiceshy.events.recall import RecallReplied, RecallRequested
+from twiceshy.events.recall import (
+    REPLY_OF,
+    AliasesReplied,
+    AliasesRequested,
+    EntitiesReplied,
+    EntitiesRequested,
+    HistoryReplied,
+    HistoryRequested,
+    ItemsReplied,
+    ItemsRequested,
+    Question,
+    RecallReplied,
+    RecallRequested,
+    Reply,
+    ValueReplied,
+    ValueRequested,
+)
 from twiceshy.settings import Settings
 from twiceshy.stream.codec import encode, event_headers
 from twiceshy.stream.outputs import client_security
@@ -83,7 +100,59 @@ class RecallClient:
         asked = {"tenant": tenant, "query": query, "entities": entities, "deadline_ms": deadline_ms, **options}
         return await self.ask(RecallRequested.model_validate(asked), traceparent=traceparent)
 
-    async def ask(self, request: RecallRequested, *, traceparent: str | None = None) -> RecallReplied:
+    async def history(self, tenant: str, subject: str, predicate: str, **options: Any) -> HistoryReplied:
+        """Every version of what was believed of (subject, predicate), oldest to newest, under each of its names."""
+        asked = {"tenant": tenant, "subject": subject, "predicate": predicate, **options}
+        return await self.ask(HistoryRequested.model_validate(asked))
+
+    async def at(
+        self,
+        tenant: str,
+        subject: str,
+        predicate: str,
+        as_of: datetime | str | None = None,
+        known_at: datetime | str | None = None,
+        **options: Any,
+    ) -> ValueReplied:
+        """What held for (subject, predicate) at ``as_of``, as memory knew at ``known_at``; both are now by default."""
+        asked = {"tenant": tenant, "subject": subject, "predicate": predicate, "as_of": as_of, "known_at": known_at}
+        return await self.ask(ValueRequested.model_validate({**asked, **options}))
+
+    async def entities_of(
+        self,
+        tenant: str,
+        origin: str,
+        fingerprint: str,
+        as_of: datetime | str | None = None,
+        known_at: datetime | str | None = None,
+        **options: Any,
+    ) -> EntitiesReplied:
+        """What an incident mentions, and what it was resolved by."""
+        asked = {"tenant": tenant, "origin": origin, "fingerprint": fingerprint, "as_of": as_of, "known_at": known_at}
+        return await self.ask(EntitiesRequested.model_validate({**asked, **options}))
+
+    async def fetch(self, tenant: str, ids: Sequence[str], **options: Any) -> ItemsReplied:
+        """Items of any kind by their ids, up to 100, also such as memory no longer believes."""
+        return await self.ask(ItemsRequested.model_validate({"tenant": tenant, "ids": ids, **options}))
+
+    async def aliases(self, tenant: str, known_at: datetime | str | None = None, **options: Any) -> AliasesReplied:
+        """Which names are other names of what."""
+        return await self.ask(AliasesRequested.model_validate({"tenant": tenant, "known_at": known_at, **options}))
+
+    @overload
+    async def ask(self, request: RecallRequested, *, traceparent: str | None = None) -> RecallReplied: ...
+    @overload
+    async def ask(self, request: HistoryRequested, *, traceparent: str | None = None) -> HistoryReplied: ...
+    @overload
+    async def ask(self, request: ValueRequested, *, traceparent: str | None = None) -> ValueReplied: ...
+    @overload
+    async def ask(self, request: EntitiesRequested, *, traceparent: str | None = None) -> EntitiesReplied: ...
+    @overload
+    async def ask(self, request: ItemsRequested, *, traceparent: str | None = None) -> ItemsReplied: ...
+    @overload
+    async def ask(self, request: AliasesRequested, *, traceparent: str | None = None) -> AliasesReplied: ...
+
+    async def ask(self, request: RecallRequested | Question, *, traceparent: str | None = None) -> Reply:
         """The reply to a request. One that says ``invalid`` or ``expired`` is a reply as well.
 
         ``traceparent`` is the W3C trace context of the caller, which the reply carries; a malformed one is left out.
@@ -95,7 +164,7 @@ class RecallClient:
         mailbox = await self._mailbox(request.tenant)
         correlation_id = uuid.uuid4().bytes
         # Registered before sending: the reply may be here before the send has returned.
-        reply = mailbox.expect(correlation_id)
+        reply = mailbox.expect(correlation_id, REPLY_OF[type(request)])
         seconds = request.deadline_ms / 1_000 + GRACE_SECONDS
         try:
             async with asyncio.timeout(seconds):
@@ -109,8 +178,10 @@ class RecallClient:
         finally:
             mailbox.forget(correlation_id)
 
-    async def _send(self, request: RecallRequested, mailbox: "_Mailbox", correlation_id: bytes, trace: Headers) -> None:
-        headers = event_headers(RecallRequested, event_id=str(uuid.UUID(bytes=correlation_id)), source=SOURCE)
+    async def _send(
+        self, request: RecallRequested | Question, mailbox: "_Mailbox", correlation_id: bytes, trace: Headers
+    ) -> None:
+        headers = event_headers(type(request), event_id=str(uuid.UUID(bytes=correlation_id)), source=SOURCE)
         headers += (
             ("kafka_replyTopic", mailbox.topic.encode()),
             ("kafka_replyPartition", struct.pack(">i", mailbox.partition)),
@@ -140,7 +211,7 @@ class _Mailbox:
         self.partition = 0
         self.dropped = 0
         self._tenant = tenant
-        self._expected: dict[bytes, asyncio.Future[RecallReplied]] = {}
+        self._expected: dict[bytes, tuple[type[Reply], asyncio.Future[Reply]]] = {}
         self._consumer = AIOKafkaConsumer(
             bootstrap_servers=settings.kafka,
             client_id=client_id,
@@ -184,9 +255,10 @@ class _Mailbox:
                 await self._reading
         await self._consumer.stop()
 
-    def expect(self, correlation_id: bytes) -> "asyncio.Future[RecallReplied]":
-        self._expected[correlation_id] = asyncio.get_running_loop().create_future()
-        return self._expected[correlation_id]
+    def expect(self, correlation_id: bytes, model: type[Reply]) -> "asyncio.Future[Reply]":
+        reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._expected[correlation_id] = model, reply
+        return reply
 
     def forget(self, correlation_id: bytes) -> None:
         self._expected.pop(correlation_id, None)
@@ -194,7 +266,7 @@ class _Mailbox:
     def sent(self, correlation_id: bytes, sending: "asyncio.Future[Any]") -> None:
         """Ends the wait for a reply whose request did not reach the broker."""
         error = None if sending.cancelled() else sending.exception()
-        reply = self._expected.get(correlation_id)
+        _, reply = self._expected.get(correlation_id, (None, None))
         if error is not None and reply is not None and not reply.done():
             reply.set_exception(TransientError(f"The request could not be sent: {error!r}"))
 
@@ -207,11 +279,11 @@ class _Mailbox:
                 await asyncio.sleep(GRACE_SECONDS)
                 continue
             correlation_id = dict(record.headers).get("kafka_correlationId", b"")
-            reply = self._expected.pop(correlation_id, None)
-            if reply is None or reply.done():
+            model, reply = self._expected.pop(correlation_id, (None, None))
+            if model is None or reply is None or reply.done():
                 self.dropped += 1
                 continue
             try:
-                reply.set_result(RecallReplied.model_validate_json(record.value or b""))
+                reply.set_result(model.model_validate_json(record.value or b""))
             except ValidationError as error:
                 reply.set_exception(TransientError(f"The reply is of another version than this client: {error}"))

@@ -1,9 +1,9 @@
 """What speaks for a belief and against it: derived from what was said at the moment of a read, and never stored.
 
-    testimony = Testimony(claims, purges, doubted)      claims: what is live then, by the names of then
-    testimony.withheld(slot, segment)                   all that supported it was purged
-    testimony.trust(slot, segment)                      that of the most trusted supporter which was not
-    testimony.contested_by(slot, segment)               what is trusted more, and was displaced
+    evidence = Evidence(claims, purges, doubted)      claims: what is live then, by the names of then
+    evidence.withheld(slot, segment)                   all that supported it was purged
+    evidence.trust(slot, segment)                      that of the most trusted supporter which was not
+    evidence.contested_by(slot, segment)               what is trusted more, and was displaced
 
 A purge takes a supporter away whatever moment is read. What an incident says that derives from a purged one is
 trusted little.
@@ -18,7 +18,7 @@ from twiceshy.core.purges import TRUST_FLOOR, Purge, purged
 from twiceshy.core.temporal import Segment, overlaps, supporters, winner
 
 
-class Testimony:
+class Evidence:
     """Claims by slot, those that were purged apart. ``doubted`` are the incidents that derive from a purged one."""
 
     def __init__(self, claims: Iterable[Claimed], purges: Sequence[Purge], doubted: Collection[str] = ()) -> None:

@@ -1,39 +1,50 @@
 """A tenant's memory as canonical JSON lines: equal memories give equal bytes, whatever ids their stores use inside.
 
-    lines = canonical_lines(nodes, points)                       with every stamp
-    lines = canonical_lines(nodes, points, system_time=False)    the same for equal events at other times
+    lines = canonical_lines(nodes, points, horizons)                       with every stamp
+    lines = canonical_lines(nodes, points, horizons, system_time=False)    the same for equal events at other times
 
-A line is one node with the edges that leave it, or one point of the vector store. Keys are sorted, edges and
-lines too. Without system time, whatever derives from when an event was admitted is told by that event's id:
-a stamp is the event that set it, a version is its slot, its ``t_valid`` and the event that made it. Only
-``revised_at`` is left out, for it may be the time of admission and does not say whether it is.
+Keys are sorted, and so are lines: nodes, edges, points, the horizon, and last what is held in quarantine, if asked
+for, which is no part of a memory. What a line is, one of its keys says:
+
+    {"node": "MemoryEntity", "id": "service:payments", "properties": {…}}
+    {"edge": "MENTIONS", "from_node": "MemoryEpisode", "from": …, "to_node": "MemoryEntity", "to": …, "properties": {…}}
+    {"edge": "pool_size", "id": …, "from": "service:payments", "to": "20", "to_entity": false, "properties": {…}}
+    {"point": …, "payload": {…}, "dense_sha256": …, "lexical_sha256": …}
+    {"horizon": {"graph": 1772323200000, "embed": 1772323200000}}
+    {"quarantined": …, "state": "pending", "reasons": […], "incident": {…}, …}
+
+A node is known by its label and its ``id``, the first of `IDENTITY` that it has; an edge by its type and its ends.
+
+A version of a fact is an edge as well: its label is the predicate, its ends are subject and object, and
+``to_entity`` says whether the object is a thing, with a node, or a mere value. The graph has a node a version,
+MemoryFact, with edges SUBJECT and OBJECT. They repeat what it says, and so they are in the one line; a fact whose
+edges say anything else, or are missing, is told as the graph has it, by a line for the node and one for each edge.
+
+Left out are the stages' watermarks, which say how far a memory is, and the generation, which names the build: two
+builds of one log are equal. Without system time, names are those of `core.timeless`.
 """
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
-from twiceshy.core.temporal import FOREVER
-from twiceshy.events.common import milliseconds
+from twiceshy.core.timeless import Timeless
+from twiceshy.events.quarantine import IncidentQuarantined
 
 Properties = Mapping[str, Any]
 
 IDENTITY = ("version_id", "observation_id", "key", "event_id")
-"""The property that identifies a node: the first of these that it has."""
+"""The property that identifies a node: the first of these that it has. A purge has the id of its command's event."""
 
-# What each stamp of the system axis is called once it names the event that set it.
-_SET_BY = {
-    "t_created": "created_by",
-    "t_expired": "expired_by",
-    "t_retracted": "retracted_by",
-    "invalidated_at": "invalidated_by",
-}
-_LEFT_OUT = frozenset({"version_id", "revised_at"})
+_ENTITY = "MemoryEntity"
+_FACT = "MemoryFact"
+_REPEATED = ("version_id", "t_valid", "t_invalid", "t_created", "t_expired", "source", "status", "confidence_score")
+"""What a fact's edges repeat of it."""
+_SAID_BY_THE_EDGE = frozenset({"subject", "predicate", "object"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +77,17 @@ class Point:
     lexical: Mapping[int, float]
 
 
-def canonical_lines(nodes: Sequence[Node], points: Sequence[Point], *, system_time: bool = True) -> list[bytes]:
-    """Every node and point as one line of JSON without its newline, in a stable order."""
-    names = _Verbatim() if system_time else _Timeless(nodes)
-    placed = [_node_line(node, names) for node in nodes] + [_point_line(point, names) for point in points]
-    return [line for *_, line in sorted(placed)]
+class Names(Protocol):
+    """How an export calls what it tells of."""
+
+    def identity(self, identity: str) -> str: ...
+    def properties(self, properties: Properties, of: str) -> Properties:
+        """The properties of the version ``of``, or of what is made by it; ``of`` is empty when no version is."""
+
+    def horizon(self, horizon: int) -> int | str | None: ...
 
 
-class _Verbatim:
+class Verbatim:
     """Identities and properties as the stores have them."""
 
     def identity(self, identity: str) -> str:
@@ -82,114 +96,122 @@ class _Verbatim:
     def properties(self, properties: Properties, of: str) -> Properties:
         return properties
 
-
-class _Timeless:
-    """Identities and properties in which no time of admission is left."""
-
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self._events: dict[int, str] = {
-            node.properties["t_created"]: node.properties["event_id"] for node in nodes if node.label == "Entry"
-        }
-        self._starts = _claimed_starts(nodes)
-        self._names = {node.identity: self._name(node.properties) for node in nodes if "version_id" in node.properties}
-
-    def identity(self, identity: str) -> str:
-        return self._names.get(identity, identity)
-
-    def properties(self, properties: Properties, of: str) -> Properties:
-        told: dict[str, Any] = {}
-        for name, value in properties.items():
-            if name in _SET_BY:
-                told[_SET_BY[name]] = None if value == FOREVER else self._events.get(value, value)
-            elif name == "result":
-                told[name] = self._result(orjson.loads(value))
-            elif name == "t_valid":
-                told[name] = self._starts.get(properties.get("episode_id", of), value)
-            elif name not in _LEFT_OUT:
-                told[name] = self._renamed(value)
-        return told
-
-    def _name(self, properties: Properties) -> str:
-        start = self._starts.get(properties["version_id"], properties["t_valid"])
-        made_by = self._events.get(properties["t_created"], properties["t_created"])
-        return f"{properties['slot']}@{start}/{made_by}"
-
-    def _result(self, recorded: dict[str, Any]) -> Any:
-        """What an entry came to, as it is stored beside it."""
-        versions = {
-            part: [{**version, "version_id": self.identity(version["version_id"])} for version in recorded[part]]
-            for part in ("facts_made", "facts_expired")
-            if part in recorded
-        }
-        return {**self.properties(recorded, of=""), **versions}
-
-    def _renamed(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self.identity(value)
-        if isinstance(value, list):
-            return [self._renamed(part) for part in value]
-        return value
+    def horizon(self, horizon: int) -> int | str | None:
+        return horizon
 
 
-def _claimed_starts(nodes: Sequence[Node]) -> dict[str, int]:
-    """By version id, when its incident says that it began.
-
-    An episode's ``t_valid``, and so that of all that rests on it, is this unless it was admitted before: then
-    it is the time of admission.
-    """
-    starts: dict[str, int] = {}
-    for node in nodes:
-        if node.label == "MemoryEpisode":
-            started_at = orjson.loads(node.properties["body"]).get("started_at")
-            concluded_at: int = node.properties["concluded_at"]
-            starts[node.identity] = milliseconds(datetime.fromisoformat(started_at)) if started_at else concluded_at
-    for node in nodes:
-        episode = node.properties.get("episode_id")
-        if "version_id" in node.properties and episode in starts:
-            starts[node.identity] = starts[episode]
-    for node in nodes:
-        if node.label == "MemoryRule":
-            quoted = [starts[mistake] for mistake in node.properties["rests_on"] if mistake in starts]
-            starts[node.identity] = min(quoted, default=node.properties["t_valid"])
-    return starts
-
-
-Placed = tuple[str, str, bytes]
+Placed = tuple[int, str, str, bytes]
 """What a line is sorted by, and the line."""
 
 
-def _node_line(node: Node, names: _Verbatim | _Timeless) -> Placed:
-    edges = [
-        {
-            "edge": edge.type,
-            "to": {"node": edge.to_label, "id": names.identity(edge.to)},
-            "properties": names.properties(edge.properties, of=node.identity),
-        }
-        for edge in node.edges
-    ]
-    identity = names.identity(node.identity)
+def canonical_lines(
+    nodes: Sequence[Node],
+    points: Iterable[Point],
+    horizons: Mapping[str, int] | None = None,
+    *,
+    held: Iterable[IncidentQuarantined] = (),
+    system_time: bool = True,
+) -> list[bytes]:
+    """A memory, each line without its newline. ``horizons`` is by stage, as of the last compaction."""
+    names = Verbatim() if system_time else timeless(nodes)
+    placed = [*node_lines(nodes, names), *point_lines(points, names), *horizon_lines(horizons or {}, names)]
+    return in_order([*placed, *held_lines(held, system_time=system_time)])
+
+
+def timeless(nodes: Iterable[Node]) -> Timeless:
+    """Names for all that has to do with these nodes."""
+    return Timeless((node.label, node.properties) for node in nodes)
+
+
+def in_order(placed: Iterable[Placed]) -> list[bytes]:
+    return [line for *_, line in sorted(placed)]
+
+
+def node_lines(nodes: Iterable[Node], names: Names) -> Iterator[Placed]:
+    """Nodes, and the edges that leave them."""
+    for node in nodes:
+        identity = names.identity(node.identity)
+        if _told_by_its_edges(node):
+            yield _fact_line(node, identity, names)
+            continue
+        told = names.properties(node.properties, of=node.identity)
+        yield 0, node.label, identity, _line({"node": node.label, "id": identity, "properties": told})
+        for edge in node.edges:
+            yield _edge_line(node, identity, edge, names)
+
+
+def _told_by_its_edges(node: Node) -> bool:
+    """Whether a node is a fact, and its edges say what it says and no more."""
+    if node.label != _FACT or not node.properties.keys() >= _SAID_BY_THE_EDGE:
+        return False
+    said = node.properties
+    ends = [("SUBJECT", said["subject"])] + [("OBJECT", said["object"])] * (len(node.edges) > 1)
+    repeated = _line({name: said[name] for name in _REPEATED if name in said})
+    edges = sorted(node.edges, key=lambda edge: edge.type, reverse=True)
+    # As text, for 1 is 1.0 and True otherwise.
+    return [(edge.type, edge.to) for edge in edges] == ends and all(
+        edge.to_label == _ENTITY and _line(edge.properties) == repeated for edge in edges
+    )
+
+
+def _fact_line(node: Node, identity: str, names: Names) -> Placed:
+    said = node.properties
+    rest = {name: value for name, value in said.items() if name not in _SAID_BY_THE_EDGE}
     line = {
-        "node": node.label,
+        "edge": said["predicate"],
         "id": identity,
-        "properties": names.properties(node.properties, of=node.identity),
-        "edges": sorted(edges, key=_line),
+        "from": said["subject"],
+        "to": said["object"],
+        "to_entity": len(node.edges) > 1,
+        "properties": names.properties(rest, of=node.identity),
     }
-    return node.label, identity, _line(line)
+    return 1, str(said["predicate"]), identity, _line(line)
 
 
-def _point_line(point: Point, names: _Verbatim | _Timeless) -> Placed:
-    version_id: str = point.payload["version_id"]
-    # The generation names the build and not the memory: two builds of one log are to be equal.
-    payload = {name: value for name, value in point.payload.items() if name != "generation"}
-    identity = names.identity(version_id)
-    weights = (struct.pack("<If", term, point.lexical[term]) for term in sorted(point.lexical))
+def _edge_line(node: Node, identity: str, edge: Edge, names: Names) -> Placed:
+    # From when on one incident takes the place of another is not said by the version of either.
+    of = "" if edge.type == "SUPERSEDES" else node.identity
     line = {
-        "point": identity,
-        "payload": names.properties(payload, of=version_id),
-        "dense_sha256": None if point.dense is None else _sha256(struct.pack(f"<{len(point.dense)}f", *point.dense)),
-        "lexical_sha256": _sha256(b"".join(weights)),
+        "edge": edge.type,
+        "from_node": node.label,
+        "from": identity,
+        "to_node": edge.to_label,
+        "to": names.identity(edge.to),
+        "properties": names.properties(edge.properties, of=of),
     }
-    return "point", identity, _line(line)
+    return 1, edge.type, identity, _line(line)
+
+
+def point_lines(points: Iterable[Point], names: Names) -> Iterator[Placed]:
+    for point in points:
+        version_id: str = point.payload["version_id"]
+        payload = {name: value for name, value in point.payload.items() if name != "generation"}
+        identity = names.identity(version_id)
+        dense, lexical = point.dense, point.lexical
+        weights = (struct.pack("<If", term, lexical[term]) for term in sorted(lexical))
+        line = {
+            "point": identity,
+            "payload": names.properties(payload, of=version_id),
+            "dense_sha256": None if dense is None else _sha256(struct.pack(f"<{len(dense)}f", *dense)),
+            "lexical_sha256": _sha256(b"".join(weights)),
+        }
+        yield 2, "", identity, _line(line)
+
+
+def horizon_lines(horizons: Mapping[str, int], names: Names) -> Iterator[Placed]:
+    """One line once something was compacted; what lies before is not in the memory any more."""
+    told = {stage: names.horizon(horizon) for stage, horizon in horizons.items() if horizon}
+    if told:
+        yield 3, "", "", _line({"horizon": told})
+
+
+def held_lines(held: Iterable[IncidentQuarantined], *, system_time: bool) -> Iterator[Placed]:
+    """What is held back of a memory. Its times are those of a clock, and no event's."""
+    clock = set() if system_time else {"held_at", "expires_at"}
+    for item in held:
+        told = item.model_dump(mode="json", exclude={"item_id", *clock}, exclude_defaults=True)
+        line = {"quarantined": item.item_id, **told, "state": item.state.value}
+        yield 4, "", item.item_id, _line(line)
 
 
 def _line(value: Any) -> bytes:

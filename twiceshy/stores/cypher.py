@@ -63,11 +63,30 @@ CALL {
 RETURN stages, aliases, purges
 """
 
+# Embed's, whose points are in the collection of one model.
 MOVE_WATERMARK = """
 MATCH (m:Meta {stage: $stage})
-WHERE m.watermark = $seen
-SET m.watermark = $next
+WHERE m.watermark = $seen AND coalesce(m.model, $model) = $model
+SET m.watermark = $next, m.model = $model
 RETURN m.watermark
+"""
+
+EMBEDDED = """
+MATCH (m:Meta {stage: $stage})
+RETURN m.watermark, m.model
+"""
+
+CLAIM_MODEL = """
+MATCH (m:Meta {stage: $stage})
+SET m.model = coalesce(m.model, $model)
+RETURN m.model
+"""
+
+HAND_OVER = """
+MATCH (m:Meta {stage: $stage})
+WHERE m.watermark = $seen AND coalesce(m.model, $before) = $before
+SET m.model = $model
+RETURN m.model
 """
 
 APPLIED_ENTRIES = """

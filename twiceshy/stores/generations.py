@@ -9,7 +9,7 @@ from typing import Any, Literal
 from redis.asyncio import Redis
 
 from twiceshy.stores.connection import answering
-from twiceshy.stores.graph import FIRST_GENERATION
+from twiceshy.stores.graph import FIRST_GENERATION, graph_name
 
 State = Literal["building", "built"]
 
@@ -46,6 +46,14 @@ class Generations:
         async with answering():
             written: dict[Any, Any] = await self._redis.hgetall(_others(tenant))
         return {str(name): str(state) for name, state in sorted(written.items())}
+
+    async def with_graph(self, tenant: str) -> list[str]:
+        """Every generation that has a graph, whether it was noted or is folded just to be looked at."""
+        start, end = graph_name(tenant, "|").split("|")
+        async with answering():
+            names: list[str] = await self._redis.execute_command("GRAPH.LIST")
+        mine = [name for name in names if name.startswith(start) and name.endswith(end)]
+        return sorted(name[len(start) : -len(end)] for name in mine)
 
     async def note(self, tenant: str, generation: str, state: State) -> None:
         """Makes a generation known, before anything of it is written, or says how far it is."""

@@ -7,6 +7,7 @@ from qdrant_client import models
 
 from twiceshy.core.ids import derive
 from twiceshy.core.purges import Purge
+from twiceshy.core.temporal import FOREVER
 from twiceshy.stores.embeddings import Vector
 
 DENSE = "dense"
@@ -117,6 +118,15 @@ def owner_conditions(tenant: str, generation: str) -> list[models.Condition]:
         models.FieldCondition(key="tenant", match=models.MatchValue(value=tenant)),
         models.FieldCondition(key="generation", match=models.MatchValue(value=generation)),
     ]
+
+
+def changed_conditions(since: int | None) -> list[models.Condition]:
+    """What was made or closed after the transaction time ``since``; None for everything."""
+    if since is None:
+        return []
+    made = models.FieldCondition(key="t_created", range=models.Range(gt=since))
+    closed = models.FieldCondition(key="t_expired", range=models.Range(gt=since, lt=FOREVER))
+    return [models.Filter(should=[made, closed])]
 
 
 def scope_filter(scope: Scope, kind: str) -> models.Filter:

@@ -24,6 +24,7 @@ from twiceshy.stores.points import (
     Item,
     Scope,
     Search,
+    changed_conditions,
     owner_conditions,
     point_id,
     to_point,
@@ -71,7 +72,12 @@ class Vectors:
     def __init__(self, client: AsyncQdrantClient, model: Model) -> None:
         self._client = client
         self._model = model
+        self.model = model.name
         self.collection = collection_name(model)
+
+    def beside(self, model: str) -> "Vectors":
+        """The collection of another model, to read and to delete: that model need not be there any more."""
+        return Vectors(self._client, Model(model, dimension=0, canary=()))
 
     async def prepare(self) -> None:
         """Makes the collection and its payload indexes, or verifies that what is there fits the model.
@@ -128,7 +134,7 @@ class Vectors:
             raise NotReadyError(
                 f"The vectors in {self.collection} were made by another model of the name {self._model.name!r}: "
                 "a known text has another vector now. Set embeddings_model back to the model that made them, or "
-                "give the new one a name of its own and fold the log again."
+                "give the new one a name of its own and take them over with `twiceshy reembed`."
             )
         return collection.payload_schema
 
@@ -223,6 +229,51 @@ class Vectors:
                 yield point.payload or {}, named.get(DENSE), dict(zip(words.indices, words.values, strict=True))
             if offset is None:
                 return
+
+    async def page(
+        self, tenant: str, generation: str, offset: models.ExtendedPointId | None, since: int | None = None
+    ) -> tuple[list[models.Record], models.ExtendedPointId | None]:
+        """Points with payload and words, and where the next page begins (None: there is none).
+
+        With ``since``, only those that were made or closed after that transaction time.
+        """
+        async with answering():
+            return await self._client.scroll(
+                self.collection,
+                models.Filter(must=[*owner_conditions(tenant, generation), *changed_conditions(since)]),
+                limit=POINTS_MAX,
+                offset=offset,
+                with_payload=True,
+                with_vectors=[LEXICAL],
+            )
+
+    async def count(self, tenant: str, generation: str) -> int:
+        async with answering():
+            owned = models.Filter(must=owner_conditions(tenant, generation))
+            return (await self._client.count(self.collection, owned, exact=True)).count
+
+    async def other_generation(self, tenant: str, known: Collection[str]) -> str | None:
+        """A generation of which a tenant has points, and which is none of those that are known."""
+        mine = models.FieldCondition(key="tenant", match=models.MatchValue(value=tenant))
+        theirs = models.FieldCondition(key="generation", match=models.MatchAny(any=sorted(known)))
+        async with answering():
+            points, _ = await self._client.scroll(
+                self.collection, models.Filter(must=[mine], must_not=[theirs]), limit=1, with_payload=["generation"]
+            )
+        return (points[0].payload or {})["generation"] if points else None
+
+    async def delete(self, generation: str, version_ids: Sequence[str]) -> None:
+        chosen: list[models.ExtendedPointId] = [point_id(generation, version_id) for version_id in version_ids]
+        async with answering():
+            await self._client.delete(self.collection, models.PointIdsList(points=chosen), wait=True)
+
+    async def exists(self) -> bool:
+        async with answering():
+            return await self._client.collection_exists(self.collection)
+
+    async def drop_collection(self) -> None:
+        async with answering():
+            await self._client.delete_collection(self.collection)
 
     async def drop(self, tenant: str, generation: str, *, expired_by: int | None = None) -> None:
         """Deletes a tenant's points of one generation: all, or the versions that were expired by a moment."""

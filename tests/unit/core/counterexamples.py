@@ -65,6 +65,7 @@ def known(tables: Tables, known_at: int) -> dict[str, Rows]:
 
 
 EPISODE = ("incident", "content_hash", "t_valid", "t_invalid")
+# When it was learned comes last: all else is the same in whichever order it was said.
 OBSERVED = ("subject", "predicate", "object", "holds", "valid_from", "valid_to", "event_id", "trust", "said_at")
 
 
@@ -78,7 +79,8 @@ def fact_of(row: Row) -> tuple[object, ...]:
 def difference(found: dict[str, Rows], expected: dict[str, Rows]) -> str | None:
     for kind, rows in expected.items():
         if found[kind] != rows:
-            missing, stray = ([one for one in ours if one not in theirs] for ours, theirs in ((rows, found[kind]), (found[kind], rows)))
+            missing = [row for row in rows if row not in found[kind]]
+            stray = [row for row in found[kind] if row not in rows]
             return f"of {kind} {missing} are missing and {stray} are not to be there"
     return None
 

@@ -4,7 +4,7 @@ Zeros are the simplest history, and fewer bytes are a shorter one, so that a cou
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from hypothesis import strategies as st
@@ -177,3 +177,16 @@ KINDS: tuple[Callable[[Choices, World, Sequence[Entry]], Entry], ...] = (
     superseded,
     unblocked,
 )
+
+
+@st.composite
+def publications(draw: st.DrawFn) -> list[Published]:
+    """Incidents alone, each with a ``ce_time`` that is not later than its admission, wherever in the log it comes."""
+    size = draw(sizes)
+    drawn = draw(st.binary(min_size=1 + ENTRY_BYTES * size, max_size=1 + ENTRY_BYTES * size))
+    world = (FEW + CROWDED)[drawn[0] % len(FEW + CROWDED)]
+    said: list[Published] = []
+    for start in range(1, len(drawn), ENTRY_BYTES):
+        choices = Choices(int.from_bytes(drawn[start : start + ENTRY_BYTES], "big"))
+        said.append(replace(published(choices, world, said), ce_time=choices.below(4)))
+    return said

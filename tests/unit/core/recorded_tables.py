@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any
 
 from twiceshy.core.aliases import NO_NAMES, Alias, Names
 from twiceshy.core.facts import claimed
@@ -75,9 +76,7 @@ class Tables:
 
     def aliases(self) -> list[Alias]:
         return [
-            Alias(
-                alias=edge["from"], canonical=edge["to"], t_created=edge["t_created"], t_expired=edge["t_expired"]
-            )
+            Alias(alias=edge["from"], canonical=edge["to"], t_created=edge["t_created"], t_expired=edge["t_expired"])
             for kind, edge in self.edges
             if kind == "ALIAS_OF"
         ]
@@ -98,7 +97,7 @@ class Tables:
 
     def by_label(self) -> dict[str, list[Row]]:
         """The nodes of a graph that has the same."""
-        labels = {
+        labels: dict[str, dict[Any, Row]] = {
             "Entry": self.entries,
             "Incident": self.incidents,
             "MemoryEntity": self.entities,
@@ -124,7 +123,8 @@ class Tables:
             if episode_id is not None:
                 said = (row["revised_at"], row["event_id"], row["content_hash"], episode_id, row["t_created"])
                 memory.revisions[row["incident"]].append(Revision(*said))
-                memory.contents[episode_id] = self._content(episode_id)
+                if self.episodes[episode_id]["t_expired"] > self.horizon:
+                    memory.contents[episode_id] = self._content(episode_id)
         for row in self.observations.values():
             memory.taken_back[row["incident"]].append(dict(row))
 

@@ -1,9 +1,9 @@
-"""Histories of a memory: what is published and commanded, the log entries that say so, and the fold that remembers them.
+"""Histories of a memory: what is published and commanded, the log's entries of it, and the fold that remembers them.
 
 World time runs over the first milliseconds after the epoch, 0 … LAST_POINT, so that a few points are all of it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
@@ -11,7 +11,7 @@ from typing import TypeAlias
 from tests.unit.core.recorded_tables import Tables
 from twiceshy.core.temporal import FOREVER, Observation, Segment, Version, answer, effective_revision_time
 from twiceshy.events import chain
-from twiceshy.events.chain import Admission, EntryLogged, LoggedCommand, Recorded, StampedSettings
+from twiceshy.events.chain import Admission, EntryLogged, LoggedCommand, StampedSettings
 from twiceshy.events.common import instant
 from twiceshy.events.incident import EntityMention, FactClaim, IncidentConcluded, IncidentRef, Origin
 
@@ -152,12 +152,8 @@ def remember(history: History) -> Remembered:
     return memory
 
 
-def results_of(memory: Remembered, entries: Iterable[EntryLogged]) -> list[Recorded]:
-    return [memory.tables.result(entry.event_id) for entry in entries]
-
-
 def logged(history: History) -> list[EntryLogged]:
-    """The entries of the log. Models are made without the checks of what comes from outside, which cost ten times more."""
+    """The entries of the log, made without the checks of what comes from outside, for these cost the most."""
     entries: list[EntryLogged] = []
     for number, entry in enumerate(history):
         if isinstance(entry, Again):
@@ -225,8 +221,10 @@ def _command(entry: Command) -> LoggedCommand:
     asked = {"tenant": TENANT, "who": "a person", "why": "a reason"}
     match entry:
         case Purged(origin, _, since, block):
-            at = None if since is None else instant(since)
-            return chain.OriginInvalidation(kind="origin-invalidation", origin=origin, since=at, block=block, **asked)
+            start = None if since is None else instant(since)
+            return chain.OriginInvalidation(
+                kind="origin-invalidation", origin=origin, since=start, block=block, **asked
+            )
         case Unblocked(origin, _):
             return chain.Unblock(kind="unblock", origin=origin, **asked)
         case Aliased(alias, canonical, _):
@@ -234,8 +232,8 @@ def _command(entry: Command) -> LoggedCommand:
         case Unaliased(alias, canonical, _):
             return chain.Unalias(kind="unalias", alias=alias, canonical=canonical, **asked)
         case Superseded(incident, by, starts_at, _):
-            named = {"incident": _named(incident), "by": _named(by)}
-            return chain.Supersede(kind="supersede", at=instant(starts_at), **named, **asked)
+            target, successor, at = _named(incident), _named(by), instant(starts_at)
+            return chain.Supersede(kind="supersede", incident=target, by=successor, at=at, **asked)
 
 
 @lru_cache(maxsize=65_536)

@@ -1,92 +1,24 @@
 """The export tells equal memories from different ones, down to a byte of an item."""
 
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from twiceshy.core.canonical import Edge, Node, Point, canonical_lines
-from twiceshy.core.ids import version_id
+from tests.incidents import incident
+from tests.unit.core.exported_memories import INCIDENT, SLOT, Memory, memory, of_tables
+from tests.unit.core.random_histories import histories
+from tests.unit.core.temporal_histories import Entry, remember
+from twiceshy.core.canonical import Edge, Node, canonical_lines
 from twiceshy.core.temporal import FOREVER
-from twiceshy.events.common import instant
+from twiceshy.events.quarantine import IncidentQuarantined, QuarantineReason, QuarantineState
 
-STARTED_AT = 1_700_000_000_000
-INCIDENT = "pagerduty/1"
-Memory = tuple[list[Node], list[Point]]
-
-
-def memory(at: int = STARTED_AT + 5_000, concluded_at: int = STARTED_AT) -> Memory:
-    """One incident published twice with other content, admitted at ``at`` and ``at + 7``: every kind of node.
-
-    It was over at ``concluded_at``; an episode cannot begin later than it is admitted.
-    """
-    first, second = at, at + 7
-    began = [min(concluded_at, first), min(concluded_at, second)]
-    episodes = [
-        version_id("t", f"episode|{INCIDENT}", began[index], stamp) for index, stamp in enumerate((first, second))
-    ]
-    mistakes = [
-        version_id("t", f"mistake|0|{INCIDENT}", began[index], stamp) for index, stamp in enumerate((first, second))
-    ]
-    fact = version_id("t", "fact|service:a|size", STARTED_AT, first)
-    rule = version_id("t", "rule|missing-test", began[1], second)
-    lesson = version_id("t", f"lesson|{INCIDENT}", began[1], second)
-    playbook = version_id("t", f"playbook|{INCIDENT}", began[1], second)
-
-    def version(identity: str, slot: str, began: int, at: int, gone: int = FOREVER, **more: Any) -> dict[str, Any]:
-        return {
-            "version_id": identity, "slot": slot, "t_valid": began, "t_invalid": FOREVER, "t_created": at,
-            "t_expired": gone, "source": "event-1" if at == first else "event-2", **more,
-        }  # fmt: skip
-
-    body = orjson.dumps({"title": "It broke", "concluded_at": instant(concluded_at).isoformat()}).decode()
-    mention = {
-        "version_id": episodes[1],
-        "role": "affected",
-        "t_valid": began[1],
-        "t_created": second,
-        "t_expired": FOREVER,
-    }
-    made = {"version_id": fact, "slot": "fact|service:a|size"}
-    result = {"t_created": second, "change": "corrected", "episode_id": episodes[1], "t_valid": began[1],
-              "expired": [episodes[0]], "facts_made": [made]}  # fmt: skip
-    nodes = [
-        Node("Entry", {"event_id": "event-1", "t_created": first, "result": "{}"}),
-        Node("Entry", {"event_id": "event-2", "t_created": second, "result": orjson.dumps(result).decode()}),
-        Node("Incident", {"key": INCIDENT, "event_id": "event-2", "revised_at": second, "episode_id": episodes[1],
-                          "t_valid": began[1]}),
-        Node("MemoryEntity", {"key": "service:a", "t_created": first, "source": "event-1"}),
-        Node("Observation", {"observation_id": "observation-1", "slot": "fact|service:a|size", "object": "3",
-                             "event_id": "event-1", "revised_at": first, "trust": 0.3, "t_created": first,
-                             "t_retracted": second}),
-        Node("MemoryEpisode", version(episodes[0], f"episode|{INCIDENT}", began[0], first, second,
-                                      body=body, concluded_at=concluded_at)),
-        Node("MemoryEpisode", version(episodes[1], f"episode|{INCIDENT}", began[1], second, body=body,
-                                      concluded_at=concluded_at),
-             (Edge("MENTIONS", mention, "MemoryEntity", "service:a"),
-              Edge("RESOLVED_BY", {"t_created": second}, "MemoryEntity", "service:a"))),
-        Node("MemoryFact", version(fact, "fact|service:a|size", STARTED_AT, first, second, object="3",
-                                   invalidated_at=second, invalidated_by_event="event-2", superseded_by=[fact],
-                                   supersedes=[]),
-             (Edge("SUBJECT", {"version_id": fact, "t_created": first}, "MemoryEntity", "service:a"),)),
-        Node("MemoryLesson", version(lesson, f"lesson|{INCIDENT}", began[1], second, episode_id=episodes[1], text="x"),
-             (Edge("RESTS_ON", {"t_created": second}, "MemoryEpisode", episodes[1]),)),
-        Node("MemoryPlaybook", version(playbook, f"playbook|{INCIDENT}", began[1], second, episode_id=episodes[1],
-                                       steps=["undo"])),
-        Node("MemoryMistake", version(mistakes[0], f"mistake|0|{INCIDENT}", began[0], first, second,
-                                      episode_id=episodes[0])),
-        Node("MemoryMistake", version(mistakes[1], f"mistake|0|{INCIDENT}", began[1], second, episode_id=episodes[1])),
-        Node("MemoryRule", version(rule, "rule|missing-test", began[1], second, rests_on=[mistakes[1]], incidents=1),
-             (Edge("RESTS_ON", {"t_created": second}, "MemoryMistake", mistakes[1]),)),
-    ]  # fmt: skip
-    points = [
-        Point({"version_id": identity, "generation": "g1", "tenant": "t", "t_created": stamp, "t_expired": gone,
-               "t_valid": start, "slot": f"episode|{INCIDENT}", "text": "It broke"}, [0.1, 0.2], {7: 0.5, 3: 1.5})
-        for identity, stamp, gone, start in zip(episodes, (first, second), (second, FOREVER), began, strict=True)
-    ]  # fmt: skip
-    return nodes, points
+NODES = len(memory().nodes)
 
 
 def changed(value: Any) -> Any:
@@ -102,32 +34,56 @@ def changed(value: Any) -> Any:
     return [*value, "x"]
 
 
+def changes_of(node: Node) -> Iterator[tuple[str, Node]]:
+    """A node with one thing changed, for each thing that can be: its properties, and its edges."""
+    for name, value in node.properties.items():
+        yield f"{node.label}.{name}", replace(node, properties={**node.properties, name: changed(value)})
+    for number, edge in enumerate(node.edges):
+        others = [replace(edge, properties={**edge.properties, name: changed(value)})
+                  for name, value in edge.properties.items()]  # fmt: skip
+        others += [replace(edge, to=edge.to + "x"), replace(edge, type="X"), replace(edge, to_label="X")]
+        for other in others:
+            yield f"{node.label} {edge.type}", replace(node, edges=with_at(node.edges, number, other))
+        yield f"{node.label} without {edge.type}", replace(node, edges=node.edges[:number] + node.edges[number + 1 :])
+        yield f"{node.label} twice {edge.type}", replace(node, edges=(*node.edges, edge))
+
+
+def with_at(edges: tuple[Edge, ...], number: int, edge: Edge) -> tuple[Edge, ...]:
+    return (*edges[:number], edge, *edges[number + 1 :])
+
+
 def every_change() -> Iterator[tuple[str, Memory]]:
-    """The memory with one thing changed, for each thing that can be: properties, edges, payloads, vectors."""
-    nodes, points = memory()
+    """The memory with one thing changed, for each thing that can be: properties, edges, payloads, vectors, horizon."""
+    nodes, points, horizons = memory()
     for at, node in enumerate(nodes):
-        for name, value in node.properties.items():
-            other = replace(node, properties={**node.properties, name: changed(value)})
-            yield f"{node.label}.{name}", ([*nodes[:at], other, *nodes[at + 1 :]], points)
-        for number, edge in enumerate(node.edges):
-            others = [replace(edge, properties={**edge.properties, name: changed(value)})
-                      for name, value in edge.properties.items()]  # fmt: skip
-            others += [replace(edge, to=edge.to + "x"), replace(edge, type="OBJECT"), replace(edge, to_label="X")]
-            for other_edge in others:
-                edges = (*node.edges[:number], other_edge, *node.edges[number + 1 :])
-                other = replace(node, edges=edges)
-                yield f"{node.label} {edge.type}", ([*nodes[:at], other, *nodes[at + 1 :]], points)
+        for what, other in changes_of(node):
+            yield what, Memory([*nodes[:at], other, *nodes[at + 1 :]], points, horizons)
     for point in points:
-        others_of_point = [replace(point, payload={**point.payload, name: changed(value)})
-                           for name, value in point.payload.items() if name != "generation"]  # fmt: skip
-        others_of_point += [
+        others = [replace(point, payload={**point.payload, name: changed(value)})
+                  for name, value in point.payload.items() if name != "generation"]  # fmt: skip
+        others += [
             replace(point, dense=[0.1, 0.20000002]),
             replace(point, dense=None),
             replace(point, lexical={7: 0.5, 3: 1.5000001}),
             replace(point, lexical={8: 0.5, 3: 1.5}),
         ]
-        for other_point in others_of_point:
-            yield "point", (nodes, [other_point if kept is point else kept for kept in points])
+        for other_point in others:
+            yield "point", Memory(nodes, [other_point if kept is point else kept for kept in points], horizons)
+    for stage, horizon in horizons.items():
+        yield "horizon", Memory(nodes, points, {**horizons, stage: horizon + 1})
+    yield "horizon", Memory(nodes, points, {})
+
+
+def lines_of(memory: Memory) -> list[Any]:
+    return [orjson.loads(line) for line in canonical_lines(*memory)]
+
+
+def fact_among(nodes: list[Node]) -> Node:
+    return next(node for node in nodes if node.label == "MemoryFact")
+
+
+def lines_of_fact(fact: Node) -> list[Any]:
+    return lines_of(Memory([fact], [], {}))
 
 
 def test_one_byte_of_one_item_makes_another_export() -> None:
@@ -136,67 +92,137 @@ def test_one_byte_of_one_item_makes_another_export() -> None:
     assert same == []
 
 
-@pytest.mark.parametrize("lose", range(13))
+@pytest.mark.parametrize("lose", range(NODES))
 def test_lost_node_makes_another_export(lose: int) -> None:
-    nodes, points = memory()
-    assert canonical_lines(nodes[:lose] + nodes[lose + 1 :], points) != canonical_lines(nodes, points)
+    nodes, points, horizons = memory()
+    assert canonical_lines(nodes[:lose] + nodes[lose + 1 :], points) != canonical_lines(nodes, points, horizons)
 
 
-def test_order_in_which_the_stores_answer_does_not_count() -> None:
-    nodes, points = memory()
-    backwards = [
-        replace(node, properties=dict(reversed(list(node.properties.items()))), edges=node.edges[::-1])
-        for node in nodes[::-1]
+@given(histories(), st.randoms(use_true_random=False))
+def test_any_change_of_any_memory_makes_another_export(history: list[Entry], chance: random.Random) -> None:
+    nodes, points, horizons = of_tables(remember(history).tables)
+    at = chance.randrange(len(nodes))
+    what, other = chance.choice(list(changes_of(nodes[at])))
+    after = canonical_lines([*nodes[:at], other, *nodes[at + 1 :]], points, horizons)
+    assert after != canonical_lines(nodes, points, horizons), what
+
+
+@given(histories(), st.randoms(use_true_random=False), st.booleans())
+def test_order_in_which_the_stores_answer_does_not_count(
+    history: list[Entry], chance: random.Random, system_time: bool
+) -> None:
+    def mixed(items: Any) -> list[Any]:
+        return chance.sample(list(items), len(items))
+
+    by_hand, folded = memory(), of_tables(remember(history).tables)
+    nodes, points = by_hand.nodes + folded.nodes, by_hand.points
+    others = [
+        replace(node, properties=dict(mixed(node.properties.items())), edges=tuple(mixed(node.edges))) for node in nodes
     ]
-    assert canonical_lines(backwards, points[::-1]) == canonical_lines(nodes, points)
+    expected = canonical_lines(nodes, points, by_hand.horizons, system_time=system_time)
+    assert expected == canonical_lines(mixed(others), mixed(points), by_hand.horizons, system_time=system_time)
 
 
 def test_generation_is_no_part_of_a_memory() -> None:
-    nodes, points = memory()
+    nodes, points, horizons = memory()
     rebuilt = [replace(point, payload={**point.payload, "generation": "g2"}) for point in points]
-    assert canonical_lines(nodes, rebuilt) == canonical_lines(nodes, points)
+    assert canonical_lines(nodes, rebuilt, horizons) == canonical_lines(nodes, points, horizons)
 
 
 @pytest.mark.parametrize("system_time", [True, False])
 def test_lines_are_json_with_sorted_keys(system_time: bool) -> None:
-    for line in canonical_lines(*memory(), system_time=system_time):
+    for line in canonical_lines(*memory(), held=[held()], system_time=system_time):
         assert orjson.dumps(orjson.loads(line), option=orjson.OPT_SORT_KEYS) == line
 
 
-def test_equal_events_at_other_times_are_equal_without_system_time() -> None:
-    other = memory(at=STARTED_AT + 86_400_000)
-    assert canonical_lines(*other) != canonical_lines(*memory())
-    assert canonical_lines(*other, system_time=False) == canonical_lines(*memory(), system_time=False)
-
-
-def test_episode_that_was_admitted_before_it_was_over_is_the_same_as_one_admitted_after() -> None:
-    over = STARTED_AT + 60_000
-    early, late = memory(at=over - 50_000, concluded_at=over), memory(at=over + 50_000, concluded_at=over)
-    assert canonical_lines(*early, system_time=False) == canonical_lines(*late, system_time=False)
-
-
-def test_no_stamp_and_no_version_id_is_left_without_system_time() -> None:
-    nodes, points = memory()
-    text = b"\n".join(canonical_lines(nodes, points, system_time=False)).decode()
-    stamps = {node.properties["t_created"] for node in nodes if node.label == "Entry"}
-    versions = {node.properties["version_id"] for node in nodes if "version_id" in node.properties}
-    assert [left for left in (*map(str, stamps), *versions) if left in text] == []
-
-
-def test_edge_says_which_version_it_joins_without_system_time() -> None:
-    lines = [orjson.loads(line) for line in canonical_lines(*memory(), system_time=False)]
-    lesson = next(line for line in lines if line.get("node") == "MemoryLesson")
-    episodes = [line["id"] for line in lines if line.get("node") == "MemoryEpisode"]
-    assert lesson["edges"][0]["to"]["id"] in episodes
-    assert len(set(episodes)) == 2
-
-
-def test_what_does_not_derive_from_system_time_makes_another_export_without_it_too() -> None:
-    expected = canonical_lines(*memory(), system_time=False)
-    derived = ("version_id", "revised_at", "t_valid", "t_created", "result")
-    same = [
-        what
-        for what, other in every_change()
-        if "." in what and not what.endswith(derived) and canonical_lines(*other, system_time=False) == expected
+def test_nodes_come_first_then_edges_points_the_horizon_and_what_is_held() -> None:
+    lines = [orjson.loads(line) for line in canonical_lines(*memory(), held=[held()])]
+    kinds = [next(kind for kind in ("node", "edge", "point", "horizon", "quarantined") if kind in line)
+             for line in lines]  # fmt: skip
+    assert ["node", "edge", "point", "horizon", "quarantined"] == list(dict.fromkeys(kinds))
+    assert sorted(kinds, key=list(dict.fromkeys(kinds)).index) == kinds
+    assert ["ALIAS_OF", "MENTIONS", "RESOLVED_BY", "RESTS_ON", "RESTS_ON", "SUPERSEDES", "runs_on"] == [
+        line["edge"] for line in lines if "edge" in line
     ]
-    assert same == []
+
+
+def test_edge_says_what_it_joins() -> None:
+    [alias] = [line for line in lines_of(memory()) if line.get("edge") == "ALIAS_OF"]
+    ends = {name: alias[name] for name in ("from_node", "from", "to_node", "to")}
+    assert {"from_node": "MemoryEntity", "from": "service:a", "to_node": "MemoryEntity", "to": "a"} == ends
+
+
+def test_fact_is_an_edge_whose_label_is_its_predicate() -> None:
+    fact = fact_among(memory().nodes)
+    rest = {name: value for name, value in fact.properties.items() if name not in ("subject", "predicate", "object")}
+    expected = {
+        "edge": "runs_on",
+        "id": fact.properties["version_id"],
+        "from": "service:a",
+        "to": "host:b",
+        "to_entity": True,
+        "properties": rest,
+    }
+    assert [expected] == lines_of_fact(fact)
+    assert (rest["slot"], rest["founder"], rest["t_invalid"]) == (SLOT, INCIDENT, FOREVER)
+
+
+def test_fact_about_a_value_is_an_edge_that_ends_at_no_entity() -> None:
+    fact = fact_among(memory().nodes)
+    about_a_value = replace(fact, edges=tuple(edge for edge in fact.edges if edge.type == "SUBJECT"))
+    [line] = lines_of_fact(about_a_value)
+    assert [{**line, "to_entity": True}] == lines_of_fact(fact)
+    assert line["to_entity"] is False
+
+
+def test_fact_whose_edges_say_something_else_is_told_as_the_graph_has_it() -> None:
+    fact = fact_among(memory().nodes)
+    subject, thing = fact.edges
+    late = replace(thing, properties={**thing.properties, "t_expired": FOREVER})
+    node, *edges = lines_of_fact(replace(fact, edges=(subject, late)))
+    assert {"node": "MemoryFact", "id": fact.identity, "properties": fact.properties} == node
+    assert [("OBJECT", "host:b", FOREVER), ("SUBJECT", "service:a", subject.properties["t_expired"])] == [
+        (edge["edge"], edge["to"], edge["properties"]["t_expired"]) for edge in edges
+    ]
+
+
+@pytest.mark.parametrize("horizons", [{}, {"graph": 0, "lesson": 0, "consolidate": 0, "embed": 0}])
+def test_memory_that_was_never_compacted_has_no_horizon(horizons: dict[str, int]) -> None:
+    assert [] == canonical_lines([], [], horizons)
+
+
+def test_horizon_is_one_line_of_the_stages_that_have_one() -> None:
+    assert [b'{"horizon":{"embed":7,"graph":9}}'] == canonical_lines([], [], {"graph": 9, "lesson": 0, "embed": 7})
+
+
+def held(state: QuarantineState = QuarantineState.PENDING) -> IncidentQuarantined:
+    said = incident(1)
+    return IncidentQuarantined(
+        item_id="item-1",
+        event_id="event-9",
+        tenant="default",
+        origin=said.origin.name,
+        content_hash="x",
+        incident=said,
+        reasons=(QuarantineReason(rule="invisible-text", category="prompt-injection"),),
+        held_at=1,
+        expires_at=2,
+        state=state,
+    )
+
+
+@pytest.mark.parametrize("state", QuarantineState)
+def test_item_in_quarantine_is_a_line_that_says_so(state: QuarantineState) -> None:
+    [line] = canonical_lines([], [], held=[held(state)])
+    told = orjson.loads(line)
+    assert ("item-1", state.value, 1, 2) == (
+        told["quarantined"], told["state"], told["held_at"], told["expires_at"])  # fmt: skip
+    assert [{"rule": "invisible-text", "category": "prompt-injection"}] == told["reasons"]
+    assert incident(1) == type(incident(1)).model_validate(told["incident"])
+    assert {"node", "edge", "point", "id"}.isdisjoint(told)
+
+
+def test_item_in_quarantine_has_no_times_of_the_clock_without_system_time() -> None:
+    later = held().model_copy(update={"held_at": 3, "expires_at": 4})
+    one, other = (canonical_lines([], [], held=[item], system_time=False) for item in (held(), later))
+    assert one == other

@@ -5,9 +5,21 @@ from typing import Any
 
 import pytest
 
-from twiceshy.events.recall import Episode, Lesson, RecallReplied, Why
+from twiceshy.events.recall import (
+    Claim,
+    Episode,
+    Fact,
+    FactVersion,
+    HistoryReplied,
+    ItemsReplied,
+    Lesson,
+    RecallReplied,
+    Reply,
+    ValueReplied,
+    Why,
+)
 from twiceshy.stream.codec import encode
-from workers.recall_size import BYTES_PER_TOKEN, REPLY_BYTES_MAX, fitted
+from workers.recall_size import BYTES_PER_TOKEN, NO_ROOM, REPLY_BYTES_MAX, bounded, fitted
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 STAMPS: dict[str, Any] = {
@@ -76,3 +88,51 @@ def test_no_reply_is_longer_than_the_broker_takes() -> None:
     cut = fitted(whole, None)
     assert cut.truncated
     assert REPLY_BYTES_MAX * 0.8 < len(encode(cut)) <= REPLY_BYTES_MAX
+
+
+LONG = Claim(id="c", object="ü" * 200, holds=True, origin="ü" * 200, trust=0.9, valid_from=NOW, valid_to=None)
+
+
+def facts(count: int) -> tuple[Fact, ...]:
+    claims = (LONG,) * 20
+    return tuple(
+        Fact(id=f"{n}", subject="s", predicate="p", object=f"{n}", contested_by=claims, **STAMPS) for n in range(count)
+    )
+
+
+def versions(count: int) -> tuple[FactVersion, ...]:
+    return tuple(
+        FactVersion(**dict(told), founder="ü" * 400, source="e")
+        for told in (fact.model_copy(update={"contested_by": ()}) for fact in facts(count))
+    )
+
+
+def test_another_reply_that_fits_is_as_it_was() -> None:
+    for whole in (HistoryReplied(status="ok", versions=versions(9)), ValueReplied(status="ok", facts=facts(9))):
+        assert bounded(whole) is whole
+
+
+def test_of_a_history_the_newest_versions_stay() -> None:
+    whole = HistoryReplied(status="ok", versions=versions(2_000))
+    cut = bounded(whole)
+    assert isinstance(cut, HistoryReplied)
+    assert cut.truncated
+    assert cut.versions == whole.versions[-len(cut.versions) :]
+    assert REPLY_BYTES_MAX * 0.9 < len(encode(cut)) <= REPLY_BYTES_MAX
+
+
+@pytest.mark.parametrize(
+    ("whole", "part"),
+    [
+        (ValueReplied(status="ok", facts=facts(90)), "facts"),
+        (ItemsReplied(status="ok", items=facts(90), missing_ids=("x",)), "items"),
+    ],
+)
+def test_of_all_else_what_comes_first_stays_and_the_reply_says_so(whole: Reply, part: str) -> None:
+    cut = bounded(whole)
+    kept = getattr(cut, part)
+    assert 0 < len(kept) < 90
+    assert kept == getattr(whole, part)[: len(kept)]
+    assert len(encode(cut)) <= REPLY_BYTES_MAX
+    assert (cut.partial, cut.detail) == ((True, NO_ROOM) if part == "facts" else (False, None))
+    assert getattr(cut, "truncated", None) is (None if part == "facts" else True)
