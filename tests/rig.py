@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -96,7 +97,7 @@ class Rig:
             **self._overrides,
         }
         self.settings = Settings(**addresses)
-        self._env = {**os.environ, **{f"TWICESHY_{name.upper()}": str(value) for name, value in addresses.items()}}
+        self._env = {**os.environ, **{f"TWICESHY_{name.upper()}": _told(value) for name, value in addresses.items()}}
         await create_topics(self.settings)
 
     def _start_kafka(self) -> str:
@@ -154,6 +155,11 @@ class Rig:
             generation = (await Generations(stores.redis).of(tenant)).recalled
             graph = Graphs(stores.redis, generation).of(tenant)
             return await export_lines(graph, stores.vectors, tenant, generation, system_time=system_time)
+
+
+def _told(value: Any) -> str:
+    """A setting as the environment has it."""
+    return json.dumps(value) if isinstance(value, dict | list | tuple) else str(value)
 
 
 class Publisher:

@@ -140,7 +140,9 @@ class EmbedStage(ChainStage[EntryConsolidated, IncidentOutcome]):
     async def _move(self, graph: Graph, seen: int, last: int) -> None:
         model = self._vectors.model
         try:
-            await graph.write_fenced(cypher.MOVE_WATERMARK, stage=self.name, seen=seen, next_watermark=last, model=model)
+            await graph.write_fenced(
+                cypher.MOVE_WATERMARK, stage=self.name, seen=seen, next_watermark=last, model=model
+            )
         except FencedError:
             # By another writer, or because the memory was handed over to another model: the next try finds out.
             self._claimed.discard(graph.name)

@@ -14,6 +14,7 @@ from twiceshy.cli import (
     questions,
     rebuild,
     recall,
+    reembed,
     replay,
     stack,
     topics,
@@ -74,6 +75,7 @@ app.command()(rebuild.rebuild)
 app.command()(rebuild.switch)
 app.command()(rebuild.generations)
 app.command()(rebuild.drop)
+app.command()(reembed.reembed)
 app.command()(doctor.doctor)
 app.command()(worker.worker)
 app.add_typer(topics.app, name="topics")

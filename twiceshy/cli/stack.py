@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twiceshy.cli.output import INTERRUPTED, AsJson, print_json, run
+from twiceshy.cli.output import INTERRUPTED, AsJson, fail, print_json, run
 
 if TYPE_CHECKING:
     from twiceshy.local.stack import Stack
@@ -17,21 +17,31 @@ DataFolder = Annotated[
 ]
 
 
-def up(data: DataFolder = None, as_json: AsJson = False) -> None:
+def up(
+    data: DataFolder = None,
+    embeddings: Annotated[
+        str | None, typer.Option(metavar="URL", help="Embed here instead, at an OpenAI-compatible /v1, with --model.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The embedding model there.")] = None,
+    as_json: AsJson = False,
+) -> None:
     """Start the embedded stack: broker, stores, embedder and workers. Ctrl-C stops it; again, at once."""
     from twiceshy.settings import default_data_folder
 
-    run(_up(data or default_data_folder(), as_json))
+    if (embeddings is None) != (model is None):
+        fail("--embeddings and --model belong together: where is embedded, and with what.")
+    elsewhere = (embeddings, model) if embeddings is not None and model is not None else None
+    run(_up(data or default_data_folder(), elsewhere, as_json))
 
 
-async def _up(data: Path, as_json: bool) -> None:
+async def _up(data: Path, embeddings: tuple[str, str] | None, as_json: bool) -> None:
     from twiceshy.local.stack import Stack
 
     if not as_json:
         typer.echo(f"Starting with the memory in {data} …", err=True)
     stopping = _Stopping(asyncio.current_task())
     try:
-        async with Stack(data) as stack:
+        async with Stack(data, embeddings=embeddings) as stack:
             _announce(stack, as_json)
             stopping.ready = True
             await stopping.asked.wait()

@@ -1,7 +1,8 @@
 """wordllama behind an OpenAI-compatible endpoint: ``python -m twiceshy.local.embedder --port N``
 
 Token vectors, averaged: no neural network runs, so that a text takes 0.1 ms on one core and a vector is the same
-bytes on every machine. The weights (256-d) are in wordllama's wheel; nothing is ever downloaded.
+bytes on every machine. The weights (256-d) are in wordllama's wheel; nothing is ever downloaded. They were trained
+so that the first 64 or 128 dimensions are a model as well, less exact and smaller, which has a name of its own here.
 """
 
 import base64
@@ -16,8 +17,9 @@ import numpy.typing
 
 from twiceshy.local.http import RefusedError, Request, arguments, exit_on_signals, serve
 
-MODEL = "wordllama-l2-supercat-256"
+MODELS = {dimension: f"wordllama-l2-supercat-{dimension}" for dimension in (64, 128, 256)}
 DIMENSION = 256
+MODEL = MODELS[DIMENSION]
 BATCH_TEXTS_MAX = 512
 
 Vector = numpy.typing.NDArray[numpy.float32]
@@ -30,14 +32,16 @@ class Embedder:
     """Texts to vectors of unit length. Texts are embedded one by one: a batch would be padded to its longest
     text, and the padding's rounding errors would make a vector depend on its neighbours."""
 
-    def __init__(self) -> None:
+    def __init__(self, dimension: int = DIMENSION) -> None:
         model = _load()
         model.tokenizer.no_padding()
+        self.model = MODELS[dimension]
+        self.dimension = dimension
         self._tokenizer = model.tokenizer
-        self._table: Vector = model.embedding
+        self._table: Vector = numpy.ascontiguousarray(model.embedding[:, :dimension])
 
     def embed(self, texts: list[str]) -> tuple[list[Vector], int]:
-        """One vector of shape (DIMENSION,) a text, and the number of tokens of all.
+        """One vector of shape (dimension,) a text, and the number of tokens of all.
 
         Raises RefusedError (400), naming the index, for a text that has no token or whose vector is zero.
         """
@@ -79,7 +83,7 @@ class EmbedderService:
             case "POST", "/v1/embeddings":
                 return self._embeddings(_parsed(request.body))
             case "GET", "/v1/models":
-                model = {"id": MODEL, "object": "model", "created": 0, "owned_by": "wordllama"}
+                model = {"id": self._embedder.model, "object": "model", "created": 0, "owned_by": "wordllama"}
                 return {"object": "list", "data": [model]}
             case "GET", "/healthz" | "/readyz":
                 return {"status": "ok"}
@@ -92,11 +96,12 @@ class EmbedderService:
     def _embeddings(self, body: Any) -> Any:
         if not isinstance(body, dict):
             raise _invalid("the body must be an object", "body", "invalid_type")
-        if body.get("model") != MODEL:
-            message = f"The model `{body.get('model')}` does not exist: this server has {MODEL}"
+        model, dimension = self._embedder.model, self._embedder.dimension
+        if body.get("model") != model:
+            message = f"The model `{body.get('model')}` does not exist: this server has {model}"
             raise RefusedError(404, message, param="model", code="model_not_found")
-        if body.get("dimensions", DIMENSION) != DIMENSION:
-            raise _invalid(f"dimensions is {DIMENSION} and cannot be changed", "dimensions", "invalid_value")
+        if body.get("dimensions", dimension) != dimension:
+            raise _invalid(f"dimensions is {dimension} and cannot be changed", "dimensions", "invalid_value")
         encoding = body.get("encoding_format", "float")
         if encoding not in ("float", "base64"):
             raise _invalid("encoding_format must be float or base64", "encoding_format", "invalid_value")
@@ -106,7 +111,7 @@ class EmbedderService:
             for at, vector in enumerate(vectors)
         ]
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-        return {"object": "list", "data": data, "model": MODEL, "usage": usage}
+        return {"object": "list", "data": data, "model": model, "usage": usage}
 
 
 def _parsed(body: bytes) -> Any:
@@ -136,9 +141,11 @@ def _invalid(message: str, param: str, code: str) -> RefusedError:
 
 
 def main() -> None:
-    given = arguments("Serve wordllama's embeddings as OpenAI would.").parse_args()
+    parser = arguments("Serve wordllama's embeddings as OpenAI would.")
+    parser.add_argument("--dimensions", type=int, choices=tuple(MODELS), default=DIMENSION)
+    given = parser.parse_args()
     exit_on_signals()
-    serve(EmbedderService(Embedder()), given.host, given.port)
+    serve(EmbedderService(Embedder(given.dimensions)), given.host, given.port)
 
 
 if __name__ == "__main__":

@@ -46,13 +46,18 @@ log = structlog.get_logger()
 
 
 class Stack:
-    """Enter it to start everything; leave it to drain and stop everything."""
+    """Enter it to start everything; leave it to drain and stop everything.
 
-    def __init__(self, data: Path, *, current: bool = True) -> None:
+    With ``embeddings``, an address and the name of a model there, it embeds with that and starts no embedder.
+    """
+
+    def __init__(self, data: Path, *, current: bool = True, embeddings: tuple[str, str] | None = None) -> None:
         self.folder = DataFolder(data)
         self.settings: Settings
         self.ready_seconds = 0.0
         self._current = current
+        self._embeddings = embeddings
+        self._stores = STORES if embeddings is None else tuple(name for name in STORES if name != "embedder")
         self._stack = contextlib.AsyncExitStack()
         self._children: dict[str, Child] = {}
         self._supervisors: list[asyncio.Task[None]] = []
@@ -84,13 +89,14 @@ class Stack:
 
     async def _start(self) -> None:
         broker, falkordb, vectors, embedder = free_ports(4)
+        embeddings, model = self._embeddings or (f"http://127.0.0.1:{embedder}/v1", EMBEDDER_MODEL)
         addresses: dict[str, Any] = {
             "kafka": f"127.0.0.1:{broker}",
             "fetch_wait_ms": FETCH_WAIT_MS,
             "falkordb": f"redis://127.0.0.1:{falkordb}",
             "qdrant": f"http://127.0.0.1:{vectors}",
-            "embeddings": f"http://127.0.0.1:{embedder}/v1",
-            "embeddings_model": EMBEDDER_MODEL,
+            "embeddings": embeddings,
+            "embeddings_model": model,
         }
         self.settings = Settings(**addresses, journal=self.folder.path / "log")
         vectors_folder = self.folder.path / "vectors"
@@ -100,7 +106,7 @@ class Stack:
             "vectors": self._module("vectors", "twiceshy.local.edge", "--data", vectors_folder, "--port", vectors),
             "embedder": self._module("embedder", "twiceshy.local.embedder", "--port", embedder),
         }
-        await _together(*(self._children[name].start() for name in STORES))
+        await _together(*(self._children[name].start() for name in self._stores))
         await create_topics(self.settings)
         shared = {**os.environ, **_environment({**addresses, "journal": self.folder.path / "log"})}
         chain = {**shared, **_environment({"fetch_wait_ms": CHAIN_FETCH_WAIT_MS})}
@@ -115,7 +121,7 @@ class Stack:
                 stop_seconds_max=30.0,
             )
         await _together(*(self._children[name].start() for name in WORKERS))
-        for name in (*STORES, *WORKERS):
+        for name in (*self._stores, *WORKERS):
             self._supervisors.append(asyncio.create_task(self._supervise(name), name=f"supervisor of {name}"))
         self._announce(addresses)
 

@@ -3,6 +3,7 @@
 A generation is one whole build of a tenant's memory: a graph, and its points.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -50,8 +51,9 @@ class Generations:
     async def with_graph(self, tenant: str) -> list[str]:
         """Every generation that has a graph, whether it was noted or is folded just to be looked at."""
         start, end = graph_name(tenant, "|").split("|")
+        command: Callable[..., Awaitable[list[str]]] = self._redis.execute_command
         async with answering():
-            names: list[str] = await self._redis.execute_command("GRAPH.LIST")
+            names = await command("GRAPH.LIST")
         mine = [name for name in names if name.startswith(start) and name.endswith(end)]
         return sorted(name[len(start) : -len(end)] for name in mine)
 

@@ -14,17 +14,17 @@ STAGE = "embed"
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class Kept:
     """How far embed has come with a memory, and with which model; None where no entry has come to it yet."""
 
     watermark: int
     model: str | None
 
 
-async def embedded(graph: Graph) -> Embedded | None:
-    """What is known of a memory; None for a graph that does not exist."""
+async def kept_of(graph: Graph) -> Kept | None:
+    """How a memory is kept; None for a graph that does not exist."""
     for watermark, model in await graph.read(cypher.EMBEDDED, stage=STAGE):
-        return Embedded(watermark, model)
+        return Kept(watermark, model)
     return None
 
 

@@ -1,0 +1,138 @@
+"""Random histories through FalkorDB: batches and killed commands leave, row for row, what the core leaves in tables."""
+
+import os
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+from unittest.mock import patch
+from uuid import uuid4
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.entries import placed
+from tests.memory import Memory, memory
+from tests.unit.core.random_histories import histories
+from tests.unit.core.recorded_tables import Tables
+from tests.unit.core.temporal_histories import TENANT, Entry, logged, remember
+from twiceshy.core.recording import record
+from twiceshy.core.temporal import FOREVER
+from twiceshy.events.chain import EntryLogged, EntryRecorded
+from twiceshy.stores import cypher
+from twiceshy.stores.graph import STAGES, Graph, Graphs
+from twiceshy.stores.notes import Progress
+from workers.graph import GraphStage
+from workers.graph_load import load_command
+
+EXAMPLES = 300 if os.environ.get("CI") == "true" else 20
+
+EMPTY = """
+MATCH (n)
+DETACH DELETE n
+"""
+NODES = """
+MATCH (n)
+WHERE NOT n:Meta
+RETURN labels(n)[0], properties(n)
+"""
+EDGES = """
+MATCH (a)-[x]->(b)
+RETURN type(x), coalesce(a.version_id, a.key), coalesce(b.version_id, b.key), properties(x)
+"""
+
+piece_sizes = st.sampled_from([1, 4, 500])
+
+
+@pytest.fixture(scope="module", name="stores")
+async def _stores() -> AsyncIterator[Memory]:
+    async with memory() as running:
+        yield running
+
+
+@pytest.fixture(scope="module", name="stage")
+async def _stage(stores: Memory) -> tuple[GraphStage, Graph]:
+    """The worker, and the graph that it writes."""
+    redis, generation = stores.stores.redis, f"test-{uuid4().hex[:8]}"
+    graphs = Graphs(redis, generation)
+    return GraphStage(graphs, Progress(redis, generation)), await graphs.prepared(TENANT)
+
+
+@given(histories(), st.lists(st.integers(1, 6), min_size=16, max_size=16), piece_sizes)
+@settings(max_examples=EXAMPLES)
+async def test_graph_has_row_for_row_what_the_core_leaves_in_tables(
+    stage: tuple[GraphStage, Graph], history: list[Entry], sizes: list[int], piece_rows: int
+) -> None:
+    worker, graph = stage
+    await empty(graph)
+    told: list[EntryRecorded] = []
+    with patch("workers.graph.PIECE_ROWS_MAX", piece_rows):
+        for batch in split(logged(history), sizes):
+            told += await worker.apply(placed(batch))
+    tables = remember(history).tables
+    assert [one.recorded for one in told] == [tables.result(one.entry.event_id) for one in told]
+    assert await rows_of(graph) == rows_of_tables(tables)
+
+
+@given(histories(), st.lists(st.integers(0, 40), min_size=16, max_size=16), piece_sizes, piece_sizes)
+@settings(max_examples=EXAMPLES)
+async def test_command_that_is_killed_in_the_middle_and_comes_again_leaves_what_an_undisturbed_one_leaves(
+    stage: tuple[GraphStage, Graph], history: list[Entry], killed_after: list[int], first_rows: int, then_rows: int
+) -> None:
+    worker, graph = stage
+    await empty(graph)
+    with patch("workers.graph.PIECE_ROWS_MAX", then_rows):
+        for entry, pieces in zip(logged(history), killed_after, strict=False):
+            if entry.command is not None:
+                await begin(graph, entry, first_rows, pieces)
+            await worker.apply(placed([entry]))
+    assert await rows_of(graph) == rows_of_tables(remember(history).tables)
+
+
+async def begin(graph: Graph, entry: EntryLogged, piece_rows: int, pieces_max: int) -> None:
+    """Does with a command what the worker does, until it is killed after so many pieces."""
+    begun = await load_command(graph, entry)
+    seen = begun.watermark
+    record(begun, entry)
+    if begun.watermark != seen:
+        for piece, _ in zip(begun.writes.pieces(piece_rows), range(pieces_max), strict=False):
+            rows: dict[str, Any] = {**piece, "forever": FOREVER}
+            await graph.write_piece(cypher.PIECE, stage=GraphStage.name, seen=seen, **rows)
+
+
+async def empty(graph: Graph) -> None:
+    await graph.write(EMPTY)
+    for stage in STAGES:
+        await graph.write(cypher.MAKE_META, stage=stage)
+
+
+def split(entries: Sequence[EntryLogged], sizes: Sequence[int]) -> list[Sequence[EntryLogged]]:
+    """The entries in batches of these sizes, each of which begins with the last entry of the one before, come again."""
+    batches: list[Sequence[EntryLogged]] = []
+    start = 0
+    for size in sizes:
+        if start < len(entries):
+            batches.append(entries[max(0, start - (size > 3)) : start + size])
+            start += size
+    return batches
+
+
+async def rows_of(graph: Graph) -> list[bytes]:
+    nodes = [[label, properties] for label, properties in await graph.read(NODES)]
+    return canonical([*nodes, *await graph.read(EDGES)])
+
+
+def rows_of_tables(tables: Tables) -> list[bytes]:
+    nodes = [[label, row] for label, rows in tables.by_label().items() for row in rows]
+    edges = [
+        [kind, edge["from"], edge["to"], {name: value for name, value in edge.items() if name not in ("from", "to")}]
+        for kind, edge in tables.edges
+    ]
+    return canonical([*nodes, *edges])
+
+
+def canonical(rows: Sequence[list[Any]]) -> list[bytes]:
+    """Each as one line, in order. A property that is null is none."""
+    for row in rows:
+        row[-1] = {name: value for name, value in row[-1].items() if value is not None}
+    return sorted(orjson.dumps(row, option=orjson.OPT_SORT_KEYS) for row in rows)
