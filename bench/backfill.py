@@ -36,7 +36,9 @@ async def measure(kind: BrokerKind, count: int, every_seconds: float) -> None:
     print(f"{kind}: backfill of {count} incidents of 1 kB, one tenant, wordllama 256-d; {machine()}")
     print(f"  backfill: {count / seconds:.0f} a second, {seconds:.0f} s")
     worst, half = took[-1], median(took)
-    print(f"  live, publish to recalled: median {half:.2f} s, worst of {len(took)} {worst:.2f} s (goal: {GOAL_SECONDS})")
+    print(
+        f"  live, publish to recalled: median {half:.2f} s, worst of {len(took)} {worst:.2f} s (goal {GOAL_SECONDS:g})"
+    )
 
 
 async def _send(backfill: Publisher, count: int) -> None:

@@ -52,6 +52,8 @@ class Memory:
     stages: Stages
     recall: Recall
     parts: dict[str, Child]
+    log: list[Logged] = field(default_factory=list)
+    """All that was ever folded in, in order."""
     _offset: int = field(default=0)
 
     @property
@@ -92,7 +94,9 @@ class Memory:
         return outcome
 
     def _placed(self, entry: EntryLogged) -> Logged:
-        return Logged(entry, LogPosition(partition=0, offset=self._offset, key=str(self._offset)))
+        logged = Logged(entry, LogPosition(partition=0, offset=self._offset, key=str(self._offset)))
+        self.log.append(logged)
+        return logged
 
     def _logged(self, incident: IncidentConcluded, admitted_at: int) -> Logged:
         self._offset += 1

@@ -3,11 +3,13 @@
 Makes, extends and withdraws the rules that repeated mistakes come to.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from twiceshy.core.memory import key_of
-from twiceshy.core.rules import OpenMistake, RuleVersion, consolidate, rule_slot
+from twiceshy.core.rules import QUOTES_MAX, OpenMistake, RuleVersion, Window, consolidate, counted, rule_slot, settled
 from twiceshy.core.temporal import FOREVER
 from twiceshy.events.chain import Consolidated, EntryConsolidated, EntryReflected, RuleChanged
 from twiceshy.events.incident import MistakeCategory
@@ -54,24 +56,21 @@ class ConsolidateStage(ChainStage[EntryReflected, EntryConsolidated]):
     async def _consolidate(self, graph: Graph, tenant: str, events: Sequence[EntryReflected]) -> list[Consolidated]:
         seen = (await graph.watermarks())[self.name]
         touched = await _touched(graph, events)
-        categories = sorted(set().union(*touched.values()))
-        if not categories:
-            results = [Consolidated() for _ in events]
-        else:
-            first, last = (f([event.recorded.t_created for event in events]) for f in (min, max))
-            mistakes = await _mistakes(graph, categories, since=first - 1, until=last)
-            standing = await _rules(graph, categories, since=first - 1, until=last)
-            results = [
-                consolidate(
-                    tenant=tenant,
-                    categories=touched[event.recorded.t_created],
-                    mistakes=mistakes,
-                    rules=standing,
-                    incidents_min=event.entry.settings.rule_incidents_min,
-                    at=event.recorded.t_created,
-                )
-                for event in events
-            ]
+        window = Window.of((e.recorded.t_created, e.entry.settings.rule_incidents_min) for e in events)
+        standing, unsettled = await _unsettled(graph, set().union(*touched.values()), window)
+        mistakes = await _mistakes(graph, unsettled, window)
+        results = [
+            consolidate(
+                tenant=tenant,
+                categories=touched[event.recorded.t_created] & unsettled,
+                mistakes=mistakes,
+                rules=standing,
+                incidents_min=event.entry.settings.rule_incidents_min,
+                at=event.recorded.t_created,
+            )
+            for event in events
+        ]
+        results = await _counted(graph, events, results)
         await self._write(graph, seen, events, results)
         return results
 
@@ -128,16 +127,48 @@ async def _touched(graph: Graph, events: Sequence[EntryReflected]) -> dict[int, 
     return touched
 
 
-async def _mistakes(graph: Graph, categories: list[str], *, since: int, until: int) -> list[OpenMistake]:
-    rows = await graph.read(cypher.MISTAKES_OF_CATEGORIES, categories=categories, since=since, until=until)
+async def _unsettled(graph: Graph, categories: set[str], window: Window) -> tuple[list[RuleVersion], set[str]]:
+    """Rules of ``categories``, and those of them in which an entry may make or end one.
+
+    The others take one short read, however many mistakes they have.
+    """
+    if not categories:
+        return [], set()
+    rows = await graph.read(
+        cypher.RULES_OF_CATEGORIES, categories=sorted(categories), since=window.since, until=window.until
+    )
+    rules = [RuleVersion(row[0], row[1], tuple(row[2]), *row[3:5]) for row in rows]
+    at_rest = settled(rules, {row[0]: row[5] for row in rows}, window)
+    if at_rest and window.enough > QUOTES_MAX:
+        # The quotes alone do not show that the incidents are as many as it takes.
+        rows = await graph.read(cypher.CATEGORIES_WITH_ENOUGH, categories=sorted(at_rest), **asdict(window))
+        at_rest = {row[0] for row in rows}
+    return rules, categories - at_rest
+
+
+async def _mistakes(graph: Graph, categories: set[str], window: Window) -> list[OpenMistake]:
+    """The mistakes that decide about the rules of ``categories``."""
+    if not categories:
+        return []
+    rows = await graph.read(cypher.MISTAKES_LEADING, categories=sorted(categories), **asdict(window))
     return [OpenMistake(*row) for row in rows]
 
 
-async def _rules(graph: Graph, categories: list[str], *, since: int, until: int) -> list[RuleVersion]:
-    rows = await graph.read(cypher.RULES_OF_CATEGORIES, categories=categories, since=since, until=until)
+async def _counted(graph: Graph, events: Sequence[EntryReflected], results: list[Consolidated]) -> list[Consolidated]:
+    """``results``, with all the incidents of what was made, which is rare: only the mistakes that decide were read."""
+    made = [
+        {"category": rule.category.value, "at": event.recorded.t_created}
+        for event, result in zip(events, results, strict=True)
+        for rule in result.made
+    ]
+    if not made:
+        return results
+    incidents: dict[int, dict[str, int]] = defaultdict(dict)
+    for category, at, count in await graph.read(cypher.INCIDENTS_MISTAKEN, made=made):
+        incidents[at][category] = count
     return [
-        RuleVersion(version_id, category, tuple(rests_on), t_created, t_expired)
-        for version_id, category, rests_on, t_created, t_expired in rows
+        counted(result, incidents[event.recorded.t_created]) if result.made else result
+        for event, result in zip(events, results, strict=True)
     ]
 
 

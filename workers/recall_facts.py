@@ -166,9 +166,11 @@ def withheld_at_last(version: Told, said: Iterable[Row], standing: Standing, sco
     claims = [
         claimed(row, names)
         for row in said
-        if row["t_created"] <= last < row["t_retracted"]
+        if row["holds"]
+        and row["t_created"] <= last < row["t_retracted"]
         and row["valid_from"] < version.t_invalid
         and row["valid_to"] > version.t_valid
+        and (row["object"] if not names else names.resolved(row["object"])) == version.object
     ]
     return Evidence(claims, scope.purges).withheld(version.slot, version.segment)
 

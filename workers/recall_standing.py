@@ -80,7 +80,7 @@ class Grounds:
         return self._graphs.in_generation(scope.generation).of(scope.tenant)
 
     def reading(self, ground: Ground, scope: Scope) -> "Reading":
-        return Reading(self.graph(scope), ground, scope)
+        return Reading(self.graph(scope), ground, scope, ground.names(scope))
 
     async def read(self, tenant: str) -> Ground:
         """Reads it now, in one round trip, unless recall has just moved to another generation.
@@ -125,10 +125,7 @@ class Reading:
     graph: Graph
     ground: Ground
     scope: Scope
-
-    @property
-    def names(self) -> Names:
-        return self.ground.names(self.scope)
+    names: Names
 
     def names_of(self, asked: str) -> tuple[str, ...]:
         """The names that are read as one with ``asked``, as they were said."""

@@ -31,7 +31,7 @@ from workers.recall_facts import (
 )
 from workers.recall_standing import Reading, bound
 
-VERSIONS_MAX = 1_000
+VERSIONS_MAX = 500
 
 
 async def value(question: ValueRequested, reading: Reading) -> ValueReplied:
@@ -72,9 +72,8 @@ class Closing:
 async def history(question: HistoryRequested, reading: Reading) -> HistoryReplied:
     """Every version, also of what was purged, which is shown here alone."""
     names, scope, asked = reading.names, reading.scope, question.subject
-    standing = reading.ground.standing
     # What was believed at other times rests on what was said under the names that were one then.
-    ever = Names(standing.aliases).group(asked)
+    ever = Names(reading.ground.standing.aliases).group(asked)
     rows, said = await asyncio.gather(
         reading.graph.read(
             cypher.FACT_VERSIONS,
@@ -86,18 +85,27 @@ async def history(question: HistoryRequested, reading: Reading) -> HistoryReplie
             reading.graph, {place(ref, question.predicate): EVER for ref in ever}, scope.known_at, unless_by=0
         ),
     )
-    versions = [one for one in map(_closing, rows) if names.means(asked, one.version.subject)]
+    closings = [one for one in map(_closing, rows) if names.means(asked, one.version.subject)]
     live = [claimed(row, names) for row in said if row["t_retracted"] > scope.known_at]
     evidence = await read_evidence(reading.graph, scope, live)
-    can_lack = any(purged(scope.purges, row["origin"], row["said_at"]) for row in said)
+    # Each version is held against all that was said: other answers need not wait for a long history.
+    versions = await asyncio.to_thread(_versions, closings[:VERSIONS_MAX], said, evidence, reading)
     return HistoryReplied(
         **reading.envelope(),
         names=reading.names_of(asked),
-        versions=tuple(
-            _version(one, reading, evidence, withheld=can_lack and _withheld(one, said, reading))
-            for one in reversed(versions[:VERSIONS_MAX])
-        ),
+        versions=versions,
         truncated=len(rows) > VERSIONS_MAX,
+    )
+
+
+def _versions(
+    newest_first: Sequence[Closing], said: Sequence[Row], evidence: Evidence, reading: Reading
+) -> tuple[FactVersion, ...]:
+    scope, standing = reading.scope, reading.ground.standing
+    can_lack = any(purged(scope.purges, row["origin"], row["said_at"]) for row in said)
+    return tuple(
+        _version(one, reading, evidence, withheld=can_lack and withheld_at_last(one.version, said, standing, scope))
+        for one in reversed(newest_first)
     )
 
 
@@ -106,10 +114,6 @@ def _closing(row: Sequence[Any]) -> Closing:
     return Closing(
         Told(*told), source, tuple(supersedes or ()), tuple(superseded_by or ()), invalidated_at, invalidated_by_event
     )
-
-
-def _withheld(one: Closing, said: Sequence[Row], reading: Reading) -> bool:
-    return withheld_at_last(one.version, said, reading.ground.standing, reading.scope)
 
 
 def _version(one: Closing, reading: Reading, evidence: Evidence, *, withheld: bool) -> FactVersion:

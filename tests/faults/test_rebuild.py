@@ -76,7 +76,7 @@ async def _correct(rig: Rig) -> None:
         known_at = outcomes[ids[1]].known_at
         assert known_at is not None
         compacted = await commands.compact(before=known_at, **about)
-        assert "applied" == (await follower.outcomes([compacted], timeout_seconds=60))[compacted].outcome
+        assert (await follower.outcomes([compacted], timeout_seconds=60))[compacted].outcome == "applied"
 
 
 async def _killed_on_the_way(rig: Rig) -> None:

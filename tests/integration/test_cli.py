@@ -64,6 +64,22 @@ async def test_question_finds_the_incident_that_was_published(examples: Stack) -
     assert "github/2018-10-21" in found(ended.json)[:3]
 
 
+async def test_what_memory_holds_is_told_and_what_it_does_not_as_well(examples: Stack) -> None:
+    folder, whose = examples.folder.path, ("--tenant", "demo")
+    asked = ("service:cloudflare", "waf_regex_cpu_protection")
+    value = await twiceshy("at", *asked, *whose, "--json", folder=folder)
+    history = await twiceshy("history", *asked, *whose, "--json", folder=folder)
+    assert value.json["facts"][0]["id"] == history.json["versions"][-1]["id"]
+    fetched = await twiceshy("fetch", value.json["facts"][0]["id"], *whose, "--json", folder=folder)
+    assert [item["kind"] for item in fetched.json["items"]] == ["fact"]
+    entities = await twiceshy("entities-of", "public-postmortems/cloudflare/2019-07-02", *whose, folder=folder)
+    assert (entities.code, entities.err) == (0, "")
+    assert b"component:waf" in entities.out
+    for arguments in (("at", "nobody", "owner"), ("history", "nobody", "owner"), ("fetch", "nothing"), ("aliases",)):
+        ended = await twiceshy(*arguments, *whose, folder=folder)
+        assert (ended.code, ended.err, ended.out.count(b"\n")) == (0, "", 1)
+
+
 async def test_answer_is_plain_text_when_nobody_looks(examples: Stack) -> None:
     ended = await twiceshy("recall", "a regular expression used up every cpu", "--tenant", "demo",
                            folder=examples.folder.path)  # fmt: skip

@@ -15,7 +15,18 @@ from tests.entries import placed
 from tests.memory import Memory, memory
 from tests.unit.core.random_histories import histories
 from tests.unit.core.recorded_tables import Tables
-from tests.unit.core.temporal_histories import TENANT, Entry, logged, remember
+from tests.unit.core.temporal_histories import (
+    PREDICATE,
+    TENANT,
+    Aliased,
+    Entry,
+    Published,
+    Statement,
+    Superseded,
+    Unaliased,
+    logged,
+    remember,
+)
 from twiceshy.core.recording import record
 from twiceshy.core.temporal import FOREVER
 from twiceshy.events.chain import EntryLogged, EntryRecorded
@@ -72,6 +83,62 @@ async def test_graph_has_row_for_row_what_the_core_leaves_in_tables(
     tables = remember(history).tables
     assert [one.recorded for one in told] == [tables.result(one.entry.event_id) for one in told]
     assert await rows_of(graph) == rows_of_tables(tables)
+
+
+def said(incident: str, *says: Statement, number: int = 1, **fields: Any) -> Published:
+    return Published(incident, f"{incident} {number}", 1_000 + number, number, says, **fields)
+
+
+HAND_MADE: dict[str, list[Entry]] = {
+    "the other successors of a target stay": [
+        said("p/1"),
+        said("q/1", supersedes=("p/1",)),
+        said("r/1", number=2),
+        Superseded("p/1", "r/1", 7, 1_010),
+        said("p/1", number=20, title="Again"),
+    ],
+    "a reference with a colon in it is found": [
+        said("p/1", Statement("x", 0, subject="host:db:5432")),
+        said("p/1", number=2),
+    ],
+    "a predicate comes to be many-valued": [
+        said("p/1", Statement("x", 0)),
+        said("p/1", Statement("y", 0), number=2, many_valued=(PREDICATE,)),
+    ],
+    "a capital letter makes no type": [
+        said("p/1", Statement("x", 0, subject="Service:a")),
+        Aliased("service:a", "service:b", 1_005),
+        Aliased("Service:a", "service:b", 1_006),
+        said("q/1", Statement("y", 5, subject="service:b"), number=10),
+    ],
+    "an alias goes on through a type": [
+        said("p/1", Statement("service:x", 0, subject="service:x")),
+        Aliased("x", "y", 1_005),
+        Aliased("service:y", "service:z", 1_006),
+        said("q/1", Statement("service:z", 5, subject="service:z"), number=10),
+        Unaliased("x", "y", 1_020),
+    ],
+    "an edge changes its status between the same versions": [
+        said("p/1", trust=0.9),
+        said("q/1", supersedes=("p/1",), starts_at=9),
+        Superseded("p/1", "q/1", 9, 1_010),
+    ],
+}
+
+
+@pytest.mark.parametrize("piece_rows", [1, 500])
+@pytest.mark.parametrize("history", HAND_MADE.values(), ids=HAND_MADE.keys())
+async def test_graph_has_what_the_core_leaves_where(
+    stage: tuple[GraphStage, Graph], history: list[Entry], piece_rows: int
+) -> None:
+    worker, graph = stage
+    await empty(graph)
+    with patch("workers.graph.PIECE_ROWS_MAX", piece_rows):
+        for entry in logged(history):
+            for _ in range(2 if entry.command else 0):
+                await begin(graph, entry, piece_rows, 1_000)
+            await worker.apply(placed([entry]))
+    assert await rows_of(graph) == rows_of_tables(remember(history).tables)
 
 
 @given(histories(), st.lists(st.integers(0, 40), min_size=16, max_size=16), piece_sizes, piece_sizes)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.memory import Memory, memory
-from twiceshy.core.ids import incident_key
 from twiceshy.events.incident import IncidentConcluded
 from twiceshy.events.recall import (
     AliasesReplied,
@@ -622,7 +621,3 @@ async def test_a_graph_that_hangs_or_is_away_is_told_in_time(team: Team) -> None
     assert away.status == "unavailable"
     assert (away.detail or "").endswith("Ask again when it is back.")
     await team.memory.restart("falkordb")
-
-
-def test_incident_keys_of_these_tests_are_plain() -> None:
-    assert incident_key("pagerduty", "one") == "pagerduty/one"

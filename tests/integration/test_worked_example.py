@@ -55,8 +55,10 @@ class Told:
         return await self._learned(event_id)
 
     async def purge(self, origin: str) -> datetime:
-        command = {"tenant": "default", "origin": origin, "who": "tests", "why": "it lied"}
-        return await self._learned(await self._commands.invalidate_by_origin(**command))
+        event_id = await self._commands.invalidate_by_origin(
+            tenant="default", origin=origin, who="tests", why="it lied"
+        )
+        return await self._learned(event_id)
 
     async def held(self, who: str, event: float, known_at: datetime | None = None) -> list[str]:
         reply = await self._memory.at(

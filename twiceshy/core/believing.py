@@ -24,38 +24,48 @@ class Evidence:
     def __init__(self, claims: Iterable[Claimed], purges: Sequence[Purge], doubted: Collection[str] = ()) -> None:
         self._kept: dict[str, list[Claimed]] = defaultdict(list)
         self._purged: dict[str, list[Claimed]] = defaultdict(list)
+        self._saying: dict[tuple[str, str], list[Claimed]] = defaultdict(list)
+        self._greatest_trust: dict[str, float] = defaultdict(float)
         for one in claims:
+            slot = one.seen.slot
             if purged(purges, one.said["origin"], one.said["said_at"]):
-                self._purged[one.seen.slot].append(one)
+                self._purged[slot].append(one)
                 continue
             trust = floored(one.seen.trust, one.seen.incident in doubted)
             kept = one if trust == one.seen.trust else replace(one, seen=replace(one.seen, trust=trust))
-            self._kept[one.seen.slot].append(kept)
+            self._kept[slot].append(kept)
+            self._greatest_trust[slot] = max(trust, self._greatest_trust[slot])
+            if one.seen.holds:
+                self._saying[slot, one.seen.object].append(kept)
 
     def slots(self) -> set[str]:
         return self._kept.keys() | self._purged.keys()
 
     def supporters(self, slot: str, segment: Segment) -> list[Claimed]:
         """Those that say what the segment says, the latest revision first."""
-        return sorted(_saying(self._kept[slot], segment), key=_newest_first)
+        return sorted(self._supporters(slot, segment), key=_newest_first)
 
     def withheld(self, slot: str, segment: Segment) -> bool:
         """Whether all that supported the segment was purged."""
-        return not _saying(self._kept[slot], segment) and bool(_saying(self._purged[slot], segment))
+        return not self._supporters(slot, segment) and bool(
+            supporters((one.seen for one in self._purged.get(slot, ())), segment)
+        )
 
     def trust(self, slot: str, segment: Segment) -> float:
         """That of the most trusted supporter; without any, 0."""
-        return max((one.seen.trust for one in _saying(self._kept[slot], segment)), default=0.0)
+        return max((one.seen.trust for one in self._supporters(slot, segment)), default=0.0)
 
     def contested_by(self, slot: str, segment: Segment) -> list[Claimed]:
         """What says otherwise of a time within the segment, and is trusted more; the most trusted first."""
         trust = self.trust(slot, segment)
+        if self._greatest_trust.get(slot, 0.0) <= trust:
+            return []
         return _strongest_first(
             one
             for one in self._kept[slot]
             if one.seen.trust > trust
-            and overlaps(one.seen, segment)
             and not (one.seen.holds and one.seen.object == segment.object)
+            and overlaps(one.seen, segment)
         )
 
     def denied(self, slot: str, event_time: int) -> list[Claimed]:
@@ -63,20 +73,19 @@ class Evidence:
 
         A purged claim that nothing holds has less trust than any.
         """
-        claims = [*self._kept[slot], *self._purged[slot]]
-        won = winner((one.seen for one in claims), event_time)
+        kept, taken_away = self._kept.get(slot, ()), self._purged.get(slot, ())
+        won = winner((one.seen for one in (*kept, *taken_away)), event_time)
         if won is None or won.holds:
             return []
-        trust = won.trust if any(one.seen is won for one in self._kept[slot]) else -1.0
+        trust = won.trust if any(one.seen is won for one in kept) else -1.0
         return _strongest_first(
             one
-            for one in self._kept[slot]
+            for one in kept
             if one.seen.holds and one.seen.trust > trust and one.seen.valid_from <= event_time < one.seen.valid_to
         )
 
-
-def _saying(claims: Iterable[Claimed], segment: Segment) -> list[Claimed]:
-    return [one for one in claims if supporters((one.seen,), segment)]
+    def _supporters(self, slot: str, segment: Segment) -> list[Claimed]:
+        return [one for one in self._saying.get((slot, segment.object), ()) if overlaps(one.seen, segment)]
 
 
 def _newest_first(one: Claimed) -> tuple[int, str]:

@@ -1,6 +1,6 @@
 """Repeated mistakes become a rule: open mistakes of one category from enough different incidents."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from twiceshy.core.ids import version_id
@@ -38,6 +38,22 @@ class RuleVersion:
     t_expired: int
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The entries after ``since``, up to and including ``until``, that are consolidated together."""
+
+    since: int
+    until: int
+    enough: int
+    """So many incidents decide, however many more there are: all may be quoted, and no entry asks for more."""
+
+    @classmethod
+    def of(cls, entries: Iterable[tuple[int, int]]) -> "Window":
+        """Of entries, each by its transaction time and the incidents that it takes to make a rule."""
+        times, incidents_min = zip(*entries, strict=True)
+        return cls(min(times) - 1, max(times), max(QUOTES_MAX, *incidents_min))
+
+
 def rule_slot(category: str) -> str:
     return f"rule|{category}"
 
@@ -53,6 +69,7 @@ def rule(
     """The rule that the open mistakes of ``category`` make at ``at``, or None when they are too few.
 
     `other` never makes one: its mistakes have nothing in common. One mistake of each incident is quoted.
+    The incidents are those of ``mistakes``, which need not be all: see `counted`.
     """
     first_of: dict[str, OpenMistake] = {}
     for mistake in mistakes:
@@ -84,7 +101,8 @@ def consolidate(
     """What the entry of transaction time ``at`` does to the rules of the categories that it touched.
 
     Mistakes are seen as of ``at``, rules as of the moment before, whatever else is there: so an entry that
-    comes again gives the same. Adds what it makes to ``rules``, for the entries after it.
+    comes again gives the same. Those that lead are enough: what is known later than as many incidents as can
+    be asked for changes nothing but their number. Adds what it makes to ``rules``, for the entries after it.
     """
     made: list[StandingRule] = []
     withdrawn: list[str] = []
@@ -105,3 +123,24 @@ def consolidate(
         elif before is not None:
             ended.append(category)
     return Consolidated(made=tuple(made), withdrawn=tuple(withdrawn), ended=tuple(ended))
+
+
+def settled(rules: Iterable[RuleVersion], quotes_open: Mapping[str, int], window: Window) -> set[str]:
+    """The categories whose rule stays what it is all through ``window``, if as many incidents as it takes stay open.
+
+    ``quotes_open`` has, by rule version, how many of the mistakes that it quotes are open at the end. A rule that
+    quotes as many as it may goes on quoting them until one is closed, for what is opened later is known later.
+    """
+    return {
+        rule.category
+        for rule in rules
+        if rule.t_created <= window.since
+        and rule.t_expired > window.until
+        and quotes_open[rule.version_id] == QUOTES_MAX
+    }
+
+
+def counted(result: Consolidated, incidents: Mapping[str, int]) -> Consolidated:
+    """``result``, where each rule made says how many incidents, by category, have an open mistake."""
+    made = tuple(rule.model_copy(update={"incidents": incidents[rule.category]}) for rule in result.made)
+    return result.model_copy(update={"made": made})

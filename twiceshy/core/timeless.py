@@ -3,7 +3,7 @@
     stamp of the system axis      the id of the event whose entry has it; an open end is null
     version                       its slot, its ``t_valid``, and the event that made it
     version that was compacted    `COMPACTED`, for nothing is left that could name it
-    ``since`` of a purge          the first event that it reaches back to; null when it reaches back to them all
+    ``since`` of a purge          the first event that it reaches back to, its own at the latest; null without one
     horizon                       the last event that it lies behind; null when there is none
 
 An episode begins when its incident says, unless it was admitted before: then ``t_valid`` is the time of admission. It
@@ -69,7 +69,7 @@ class Timeless:
             elif name in ("t_invalid", "valid_from"):
                 told[name] = self._capped.get(value, value)
             elif name == "since":
-                told[name] = self._first_event_from(value) if value else None
+                told[name] = self._first_event_from(min(value, properties["at"])) if value else None
             elif name == "result":
                 told[name] = self._result(orjson.loads(value))
             elif name not in _LEFT_OUT:

@@ -494,19 +494,58 @@ WHERE n.t_expired = r.at
 RETURN DISTINCT r.at, n.category
 """
 
-MISTAKES_OF_CATEGORIES = """
+# The mistakes that can be among the first in any moment of ($since, $until]: those known no later than the first that
+# $enough incidents hold open all through it.
+MISTAKES_LEADING = """
 UNWIND $categories AS category
+CALL {
+  WITH category
+  MATCH (n:MemoryMistake {category: category})
+  WHERE n.t_created <= $since AND n.t_expired > $until
+  WITH n.incident AS incident, min(n.t_created) AS opened_at
+  ORDER BY opened_at
+  LIMIT $enough
+  RETURN CASE WHEN count(incident) = $enough THEN max(opened_at) ELSE $until END AS horizon
+}
 MATCH (n:MemoryMistake {category: category})
-WHERE n.t_created <= $until AND n.t_expired > $since
+WHERE n.t_created <= horizon AND n.t_expired > $since
 RETURN n.version_id, n.slot, n.category, n.incident, n.statement, n.t_created, n.t_expired, n.t_valid
 ORDER BY n.t_created, n.slot
 """
 
+# Stops at $enough: it does not count the rest.
+CATEGORIES_WITH_ENOUGH = """
+UNWIND $categories AS category
+CALL {
+  WITH category
+  MATCH (n:MemoryMistake {category: category})
+  WHERE n.t_created <= $since AND n.t_expired > $until
+  WITH DISTINCT n.incident AS incident
+  LIMIT $enough
+  RETURN count(incident) AS incidents
+}
+WITH category, incidents
+WHERE incidents = $enough
+RETURN category
+"""
+
+INCIDENTS_MISTAKEN = """
+UNWIND $made AS r
+MATCH (n:MemoryMistake {category: r.category})
+WHERE n.t_created <= r.at AND n.t_expired > r.at
+RETURN r.category, r.at, count(DISTINCT n.incident)
+"""
+
+# With each rule, how many of the mistakes that it quotes are still open at $until.
 RULES_OF_CATEGORIES = """
 UNWIND $categories AS category
 MATCH (n:MemoryRule {category: category})
 WHERE n.t_created <= $until AND n.t_expired > $since
-RETURN n.version_id, n.category, n.rests_on, n.t_created, n.t_expired
+WITH n
+OPTIONAL MATCH (n)-[:RESTS_ON]->(quoted:MemoryMistake)
+WHERE quoted.t_expired > $until
+WITH n, count(quoted) AS quotes_open
+RETURN n.version_id, n.category, n.rests_on, n.t_created, n.t_expired, quotes_open
 ORDER BY n.t_created, n.version_id
 """
 

@@ -56,7 +56,7 @@ def memory(at: int = STARTED_AT + 5_000, concluded_at: int = STARTED_AT) -> Memo
         return {"episode_id": episodes[number], "incident": INCIDENT}
 
     body = orjson.dumps({"title": "It broke", "concluded_at": instant(concluded_at).isoformat()}).decode()
-    told = {"body": body, "concluded_at": concluded_at, "incident": INCIDENT}
+    told: dict[str, Any] = {"body": body, "concluded_at": concluded_at, "incident": INCIDENT}
     mention = {"version_id": episodes[1], "role": "affected", "t_valid": began[1], "t_created": second,
                "t_expired": third}  # fmt: skip
     linked = {"version_id": fact, "t_valid": STARTED_AT, "t_invalid": FOREVER, "t_created": first, "t_expired": second,

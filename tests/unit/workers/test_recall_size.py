@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 import pytest
 
 from twiceshy.events.recall import (
@@ -136,3 +137,9 @@ def test_of_all_else_what_comes_first_stays_and_the_reply_says_so(whole: Reply, 
     assert len(encode(cut)) <= REPLY_BYTES_MAX
     assert (cut.partial, cut.detail) == ((True, NO_ROOM) if part == "facts" else (False, None))
     assert getattr(cut, "truncated", None) is (None if part == "facts" else True)
+
+
+def test_an_item_says_its_kind_on_the_wire() -> None:
+    whole = ItemsReplied(status="ok", items=(episode(1), *facts(1), Lesson(id="l", text="a lesson", **STAMPS)))
+    assert [item["kind"] for item in orjson.loads(encode(whole))["items"]] == ["episode", "fact", "lesson"]
+    assert ItemsReplied.model_validate_json(encode(whole)) == whole
