@@ -156,6 +156,25 @@ async def test_command_that_is_killed_in_the_middle_and_comes_again_leaves_what_
     assert await rows_of(graph) == rows_of_tables(remember(history).tables)
 
 
+async def test_compaction_leaves_the_versions_that_an_edge_joins_which_is_believed(
+    stage: tuple[GraphStage, Graph],
+) -> None:
+    worker, graph = stage
+    await empty(graph)
+    history = [said("p/1"), said("q/1", supersedes=("p/1",), starts_at=9), said("p/1", number=2, title="Again")]
+    await worker.apply(placed(logged(history)))
+    before = 1_005
+    [counted] = await graph.read(cypher.EXPIRED_BEFORE, before=before)
+    for label, expected in zip(cypher.VERSIONED, counted, strict=True):
+        expired = [row[0] for row in await graph.read(cypher.EXPIRED_VERSIONS[label], before=before)]
+        assert len(expired) == expected
+        await graph.write_piece(cypher.DROP_VERSIONS[label], stage="embed", seen=0, version_ids=expired)
+    tables = remember(history).tables
+    first = next(row["version_id"] for row in tables.episodes.values())
+    assert counted[0] == 1
+    assert await rows_of(graph) == [row for row in rows_of_tables(tables) if first.encode() not in row]
+
+
 async def begin(graph: Graph, entry: EntryLogged, piece_rows: int, pieces_max: int) -> None:
     """Does with a command what the worker does, until it is killed after so many pieces."""
     begun = await load_command(graph, entry)

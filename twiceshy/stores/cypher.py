@@ -818,25 +818,35 @@ RETURN episodes, lessons, playbooks, mistakes, rules, facts
 # What a compaction drops. Labels cannot be parameters: these come from a closed list.
 VERSIONED = ("MemoryEpisode", "MemoryFact", "MemoryLesson", "MemoryPlaybook", "MemoryMistake", "MemoryRule")
 
-EXPIRED_VERSIONS = {
+# An edge between episodes joins the versions that were current when it was made, and is believed longer than these.
+_JOINED = """
+OPTIONAL MATCH (n)-[x:SUPERSEDES]-(:MemoryEpisode)
+WHERE x.t_expired > $before
+WITH n, count(x) AS joined
+WHERE joined = 0"""
+
+_EXPIRED = {
     label: f"""
 MATCH (n:{label})
-WHERE n.t_expired <= $before
+WHERE n.t_expired <= $before{_JOINED if label == "MemoryEpisode" else ""}"""
+    for label in VERSIONED
+}
+
+EXPIRED_VERSIONS = {
+    label: f"""{expired}
 RETURN n.version_id
 ORDER BY n.version_id
 """
-    for label in VERSIONED
+    for label, expired in _EXPIRED.items()
 }
 
 EXPIRED_BEFORE = (
     "".join(
         f"""
-CALL {{
-  MATCH (n:{label})
-  WHERE n.t_expired <= $before
-  RETURN count(n) AS {label}
+CALL {{{expired}
+RETURN count(n) AS {label}
 }}"""
-        for label in VERSIONED
+        for label, expired in _EXPIRED.items()
     )
     + f"""
 RETURN {", ".join(VERSIONED)}

@@ -157,6 +157,13 @@ def test_another_incident_that_says_the_same_makes_no_version_and_keeps_it_when_
     assert tables.current() == {POOL: [(day(2), FOREVER, "20")]}
 
 
+@pytest.mark.parametrize("confidences", [(0.5, 0.9), (0.9, 0.5)])
+def test_of_what_an_event_says_twice_the_more_confident_is_what_a_version_has(confidences: tuple[float, float]) -> None:
+    tables = Tables()
+    tables.remember(entry(said("A", *(fact("20", confidence=confidence) for confidence in confidences)), NOW))
+    assert [row["confidence_score"] for row in tables.facts.values()] == [0.9]
+
+
 def test_end_beyond_the_last_moment_is_an_open_end() -> None:
     tables = Tables()
     tables.remember(entry(said("A", fact("20", valid_to="9999-12-31T23:59:59.999999Z")), NOW))
