@@ -21,6 +21,7 @@ from twiceshy.stores.graph import FIRST_GENERATION
 from twiceshy.stream.codec import encode
 from twiceshy.stream.outputs import Outputs
 from twiceshy.stream.records import Output
+from workers import collector
 from workers.comparison import compare
 from workers.connections import Stores
 from workers.entrance import append, canonical_hash
@@ -55,7 +56,8 @@ def entries(count: int) -> Iterator[Output]:
 
 
 async def measure(kind: BrokerKind, count: int) -> None:
-    async with Rig(kind, backfill_room=10**9) as rig, rig.stores() as stores:
+    async with Rig(kind) as rig, rig.stores() as stores:
+        collector.settle()
         outputs = Outputs(rig.settings, "bench")
         await outputs.start()
         for chunk in batched(entries(count), CHUNK_ENTRIES):

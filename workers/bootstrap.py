@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import gc
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -29,6 +28,7 @@ from twiceshy.stream.outputs import Outputs
 from twiceshy.stream.restore import put_back
 from twiceshy.stream.topics import TOPICS, Topic
 from twiceshy.stream.transport import Consumer
+from workers import collector
 from workers.connections import Stores, open_stores, until_answering
 from workers.consolidate import ConsolidateStage
 from workers.embed import EmbedStage
@@ -45,7 +45,6 @@ READY_LINE = "workers ready"
 ASSIGNMENT_SECONDS_MAX = 60.0
 STOP_SECONDS_MAX = 20.0
 FILL_SECONDS = 2.0
-GC_THRESHOLD = (20_000, 20, 20)
 
 log = structlog.get_logger()
 
@@ -95,10 +94,7 @@ class Process:
 
         app.on_partitions_assigned.connect(on_assigned, weak=False)
         await self._attach(app, stores, outputs, progress, consumer)
-        # What is here now stays: the collector need not look at it again with each few thousand new objects.
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(*GC_THRESHOLD)
+        collector.settle()
         await app.start()
         try:
             await self._until_assigned(assigned)

@@ -52,6 +52,8 @@ MATCH (a)-[x]->(b)
 RETURN type(x), coalesce(a.version_id, a.key), coalesce(b.version_id, b.key), properties(x)
 """
 
+KEPT = (b'["MemoryEpisode"', b'["SUPERSEDES"')
+
 piece_sizes = st.sampled_from([1, 4, 500])
 
 
@@ -170,9 +172,10 @@ async def test_compaction_leaves_the_versions_that_an_edge_joins_which_is_believ
         assert len(expired) == expected
         await graph.write_piece(cypher.DROP_VERSIONS[label], stage="embed", seen=0, version_ids=expired)
     tables = remember(history).tables
-    first = next(row["version_id"] for row in tables.episodes.values())
+    dropped = f'"version_id":"{next(iter(tables.episodes))}"'.encode()
+    left = [row for row in rows_of_tables(tables) if row.startswith(KEPT) and dropped not in row]
     assert counted[0] == 1
-    assert await rows_of(graph) == [row for row in rows_of_tables(tables) if first.encode() not in row]
+    assert [row for row in await rows_of(graph) if row.startswith(KEPT)] == left
 
 
 async def begin(graph: Graph, entry: EntryLogged, piece_rows: int, pieces_max: int) -> None:

@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from twiceshy.client import RecallClient
 from twiceshy.errors import NotReadyError, TransientError, TwiceshyError
 from twiceshy.settings import Settings, current_stack_file
-from twiceshy.stores import cypher, falkordb_settings
+from twiceshy.stores import cypher, falkordb_settings, handover
 from twiceshy.stores.connection import answering, connect
 from twiceshy.stores.embeddings import EmbeddingsClient
 from twiceshy.stores.generations import Generations
@@ -151,6 +151,11 @@ async def check_vectors(parts: Connections) -> str:
     model = await parts.embeddings.probe()
     vectors = Vectors(parts.qdrant, model)
     await vectors.verify()
+    for tenant in parts.settings.tenants:
+        graph = Graphs(parts.redis, (await Generations(parts.redis).of(tenant)).live).of(tenant)
+        kept = await handover.kept_of(graph)
+        if kept is not None and kept.model not in (None, model.name):
+            raise NotReadyError(handover.other_model(tenant, kept.model, model.name))
     return f"{parts.settings.qdrant} has {vectors.collection}, made by the model that embeds now."
 
 

@@ -86,10 +86,12 @@ async def _rebuild(
     settings: "Settings", tenant: str, wanted: str | None, compared: bool
 ) -> "tuple[str, Difference | None]":
     from twiceshy.stores.generations import Generations
+    from workers import collector
     from workers.comparison import compare
     from workers.rebuild import Fold
 
     async with open_stores_now(settings) as stores:
+        collector.settle()
         known = Generations(stores.redis)
         live = (await known.of(tenant)).live
         name = wanted or await _next_name(known, tenant, live)

@@ -44,7 +44,7 @@ async def hand_over(graph: Graph, seen: int, before: str, model: str) -> bool:
     return bool(await graph.write(cypher.HAND_OVER, stage=STAGE, seen=seen, before=before, model=model))
 
 
-def other_model(tenant: str, kept: str, model: str) -> str:
+def other_model(tenant: str, kept: str | None, model: str) -> str:
     return (
         f"The points of {tenant} are those of the embeddings_model {kept}, and {model} is set here. Set {kept} and "
         f"start this again, or hand the memory over: twiceshy reembed --model {model} --switch."

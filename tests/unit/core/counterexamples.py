@@ -1,5 +1,9 @@
 """Where the memory of a history answers otherwise than the oracle of points does."""
 
+from collections.abc import Callable, Iterable
+from operator import itemgetter
+from typing import TypeAlias
+
 from tests.unit.core.oracle import Oracle, Rows
 from tests.unit.core.recorded_tables import Tables
 from tests.unit.core.temporal_histories import Aliased, History, Published, remember
@@ -8,6 +12,9 @@ from twiceshy.core.facts import FACT
 from twiceshy.core.memory import Row
 from twiceshy.core.temporal import FOREVER
 
+Lived: TypeAlias = tuple[int, int, tuple[object, ...]]
+"""A row, from when on it was believed, and from when on no longer."""
+
 
 def counterexample(history: History) -> str | None:
     """The first difference, in a sentence; or None.
@@ -15,7 +22,8 @@ def counterexample(history: History) -> str | None:
     Asked at every point of world time, at the first and the last moment of every state of the memory.
     """
     memory, oracle, names = remember(history), Oracle(), names_of(history)
-    if memory.stamps and any(known(memory.tables, memory.stamps[0] - 1).values()):
+    told = lived(memory.tables)
+    if memory.stamps and any(known(told, memory.stamps[0] - 1).values()):
         return "something is known before anything was said"
     for count, (entry, stamp) in enumerate(zip(history, memory.stamps, strict=True), start=1):
         before = oracle.watermark
@@ -27,7 +35,7 @@ def counterexample(history: History) -> str | None:
         expected = expected_of(oracle)
         last = min((later for later in memory.stamps if later > stamp), default=FOREVER) - 1
         for known_at in {stamp, last}:
-            found = difference(known(memory.tables, known_at), expected)
+            found = difference(known(told, known_at), expected)
             if found := found or misnamed(memory.tables, oracle, names, known_at):
                 return f"after {count} entries, known {known_at}: {found}"
     return None
@@ -42,31 +50,39 @@ def expected_of(oracle: Oracle) -> dict[str, Rows]:
     }
 
 
-def known(tables: Tables, known_at: int) -> dict[str, Rows]:
-    """What tables believe at a moment, in the oracle's words."""
+def lived(tables: Tables) -> dict[str, list[Lived]]:
+    """All that tables hold, in the oracle's words and in order, each from when until when it was believed."""
+    episodes = tables.episodes
 
-    def live(row: Row, end: str = "t_expired") -> bool:
-        return bool(row["t_created"] <= known_at < row[end])
+    def spans(rows: Iterable[Row], told: Callable[[Row], tuple[object, ...]], end: str = "t_expired") -> list[Lived]:
+        return sorted(((row["t_created"], row[end], told(row)) for row in rows), key=itemgetter(2))
 
-    edges = [edge for kind, edge in tables.edges if kind == "SUPERSEDES" and live(edge)]
     return {
-        "facts": sorted(fact_of(row) for row in tables.facts.values() if live(row)),
-        "observations": sorted(
-            tuple(row[name] for name in OBSERVED)
-            for row in tables.observations.values()
-            if row["slot"].startswith(FACT) and live(row, "t_retracted")
+        "facts": spans(tables.facts.values(), fact_of),
+        "observations": spans(
+            (row for row in tables.observations.values() if row["slot"].startswith(FACT)), OBSERVED, "t_retracted"
         ),
-        "episodes": sorted(tuple(row[name] for name in EPISODE) for row in tables.episodes.values() if live(row)),
-        "supersessions": sorted(
-            (*(tables.episodes[edge[end]]["incident"] for end in ("to", "from")), edge["t_valid"], edge["status"])
-            for edge in edges
+        "episodes": spans(episodes.values(), EPISODE),
+        "supersessions": spans(
+            (edge for kind, edge in tables.edges if kind == "SUPERSEDES"),
+            lambda edge: (
+                *(episodes[edge[end]]["incident"] for end in ("to", "from")),
+                *(edge["t_valid"], edge["status"]),
+            ),
         ),
     }
 
 
-EPISODE = ("incident", "content_hash", "t_valid", "t_invalid")
+def known(told: dict[str, list[Lived]], known_at: int) -> dict[str, Rows]:
+    """What was believed at a moment."""
+    return {kind: [row for created, ended, row in rows if created <= known_at < ended] for kind, rows in told.items()}
+
+
+EPISODE = itemgetter("incident", "content_hash", "t_valid", "t_invalid")
 # When it was learned comes last: all else is the same in whichever order it was said.
-OBSERVED = ("subject", "predicate", "object", "holds", "valid_from", "valid_to", "event_id", "trust", "said_at")
+OBSERVED = itemgetter(
+    "subject", "predicate", "object", "holds", "valid_from", "valid_to", "event_id", "trust", "said_at"
+)
 
 
 def fact_of(row: Row) -> tuple[object, ...]:

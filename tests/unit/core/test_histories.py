@@ -13,7 +13,7 @@ from statistics import median
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.core.counterexamples import counterexample, known
+from tests.unit.core.counterexamples import counterexample, known, lived
 from tests.unit.core.oracle import Oracle, winners
 from tests.unit.core.random_histories import (
     INCIDENTS,
@@ -104,7 +104,7 @@ def observed(tables: Tables, known_at: int) -> dict[str, list[Observation]]:
 def test_order_in_which_incidents_arrive_cannot_change_what_is_believed_now(
     orders: tuple[Sequence[Published], Sequence[Published]],
 ) -> None:
-    one, other = (known(remember(order).tables, FOREVER - 1) for order in orders)
+    one, other = (known(lived(remember(order).tables), FOREVER - 1) for order in orders)
     for believed_now in (one, other):
         believed_now["observations"] = sorted(row[:-1] for row in believed_now["observations"])
     assert one == other
