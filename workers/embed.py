@@ -104,10 +104,10 @@ class EmbedStage(ChainStage[EntryConsolidated, IncidentOutcome]):
         """What became of an entry. Some commands are decided behind graph."""
         command = event.entry.command
         if isinstance(command, MistakeResolution):
-            detail = f"There is no open mistake {command.id}: ask again which there are."
+            detail = f"Memory has no open mistake {command.id}: `twiceshy recall --json` gives the ids of those it finds."
             return _decided(event, bool(event.reflected.resolved), "not_open", detail)
         if isinstance(command, Switch):
-            detail = f"There is no generation {command.generation}: `twiceshy rebuild` makes one."
+            detail = f"There is no generation {command.generation}: `twiceshy generations` lists them."
             return _decided(event, event.generation == command.generation, "unknown_generation", detail)
         return chain_outcome(event, vector=vector)
 

@@ -20,7 +20,9 @@ from twiceshy.stores.vectors import Vectors
 from workers.connections import Stores, until_answering
 from workers.reembed_items import Lack, Tally, lacking, to_copy
 
-CATCH_UP_SECONDS_MAX = 60.0
+HAND_OVER_SECONDS_MAX = 60.0
+PASSES_MAX = 10
+"""Each is over what came during the one before, and so shorter, until it is a few entries that are under way."""
 
 Advance = Callable[[int, int], None]
 """Called with how many points were looked at, and how many there were."""
@@ -73,7 +75,7 @@ class Reembedding:
         return found
 
     async def copy(self) -> bool:
-        """Copies what is there, then what came meanwhile, until nothing does: whether that was within a minute.
+        """Copies what is there, then what came meanwhile, pass by pass; whether the last one found nothing to do.
 
         Raises:
             NotReadyError: a part did not answer for a minute, or somebody else handed a memory over.
@@ -85,8 +87,7 @@ class Reembedding:
             done = await self._follow(memory, done, total)
             if memory.generation == memory.live:
                 await self._drop_gone(memory)
-        deadline = time.monotonic() + CATCH_UP_SECONDS_MAX
-        while time.monotonic() < deadline:
+        for _ in range(PASSES_MAX):
             before = self.tally.changes
             for memory in await self.memories():
                 await self._follow(memory)
@@ -110,14 +111,14 @@ class Reembedding:
         return handed
 
     async def _hand_over(self, memory: Memory) -> None:
-        deadline = time.monotonic() + CATCH_UP_SECONDS_MAX
+        deadline = time.monotonic() + HAND_OVER_SECONDS_MAX
         while time.monotonic() < deadline:
             await self._follow(memory)
             seen = self._seen.get(memory.graph.name)
             if seen is None or await handover.hand_over(memory.graph, seen, memory.source.model, self._target.model):
                 return
         raise NotReadyError(
-            f"Entries of {memory.tenant} kept coming for {CATCH_UP_SECONDS_MAX:.0f} s, so that it was never quite "
+            f"Entries of {memory.tenant} kept coming for {HAND_OVER_SECONDS_MAX:.0f} s, so that it was never quite "
             "copied: stop the worker embed and run this again. What is published meanwhile waits for embed."
         )
 

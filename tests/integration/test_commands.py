@@ -84,8 +84,10 @@ async def nodes(rig: Rig, label: str, tenant: str = "default") -> list[dict[str,
 
 async def pools(rig: Rig, *subjects: str) -> list[str | None]:
     """How large the pool of each subject is now."""
-    facts = [fact for fact in await nodes(rig, "MemoryFact") if fact["t_expired"] == fact["t_invalid"] == FOREVER]
-    current = {fact["subject"]: fact["object"] for fact in facts}
+    facts = [line for line in map(orjson.loads, await rig.export("default")) if line.get("edge") == "pool_size"]
+    stamps = ("t_expired", "t_invalid")
+    current = {fact["from"]: fact["to"] for fact in facts
+               if {fact["properties"][stamp] for stamp in stamps} == {FOREVER}}  # fmt: skip
     return [current.get(subject) for subject in subjects]
 
 

@@ -34,7 +34,7 @@ FEW = re.compile(r"Node By Label Scan \| \(\w:(Meta|Purge)\)")
 QUERIES = {
     name: query
     for name, query in vars(cypher).items()
-    if name.isupper() and isinstance(query, str) and name not in SCANNING and "MATCH" in query
+    if name.isupper() and name[0] != "_" and isinstance(query, str) and name not in SCANNING and "MATCH" in query
 }
 
 PARAMETERS: dict[str, Any] = {

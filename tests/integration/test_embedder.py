@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from tests.processes import ROOT, ServerProcess
-from twiceshy.local.embedder import BATCH_TEXTS_MAX, DIMENSION, MODEL
+from twiceshy.local.embedder import BATCH_TEXTS_MAX, DIMENSION, MODEL, MODELS
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +64,20 @@ async def test_same_text_has_the_same_vector_in_every_process(http: httpx.AsyncC
     with ServerProcess("twiceshy.local.embedder") as another:
         async with httpx.AsyncClient(base_url=another.url) as other:
             assert await vectors(other, "too many connections") == await vectors(http, "too many connections")
+
+
+@pytest.mark.parametrize("dimension", [64, 128])
+async def test_smaller_model_has_a_name_of_its_own_and_is_the_larger_ones_beginning(
+    http: httpx.AsyncClient, dimension: int
+) -> None:
+    with ServerProcess("twiceshy.local.embedder", "--dimensions", str(dimension)) as smaller:
+        async with httpx.AsyncClient(base_url=smaller.url) as other:
+            assert (await embed(other, "too many connections")).json()["error"]["code"] == "model_not_found"
+            answer = await embed(other, "too many connections", model=MODELS[dimension])
+            [small] = [item["embedding"] for item in answer.json()["data"]]
+    [large] = await vectors(http, "too many connections")
+    norm = math.hypot(*large[:dimension])
+    assert small == pytest.approx([component / norm for component in large[:dimension]], abs=1e-6)
 
 
 async def test_base64_holds_the_same_floats(http: httpx.AsyncClient) -> None:

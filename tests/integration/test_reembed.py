@@ -3,22 +3,26 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli import twiceshy
 from tests.incidents import incident
 from tests.integration.ollama import NAN_MODEL, OllamaServer
 from tests.memory import Memory, memory
 from tests.processes import ServerProcess
+from twiceshy.client import IncidentPublisher, OutcomeFollower, RecallClient
 from twiceshy.errors import FencedError, NotReadyError, TransientError
 from twiceshy.events.common import instant
 from twiceshy.local.embedder import MODEL, MODELS
+from twiceshy.local.stack import Stack
 from twiceshy.settings import Settings
 from twiceshy.stores.graph import Graphs
 from twiceshy.stores.vectors import Vectors
+from twiceshy.stream.codec import encode
 from workers.connections import Stores, open_stores
 from workers.fold import Stages
 from workers.rebuild import drop_generation
@@ -265,6 +269,39 @@ async def test_text_that_ollama_cannot_embed_is_kept_by_its_words(running: Memor
     without = [payload for payload, dense, _ in made.values() if dense is None]
     assert [(one["has_vector"], one["vector_missing"]) for one in without] == [(False, False)]
     assert without[0]["text"].startswith("the nanword")
+
+
+async def test_embedded_stack_goes_over_to_another_embedder(
+    other: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("twiceshy.local.stack.DRAIN_SECONDS_MAX", 1.0)  # embed does not finish: it waits
+    elsewhere = (f"{other.url}/v1", OTHER)
+    async with Stack(tmp_path, current=False) as stack:
+        told = await twiceshy("publish", "-", folder=tmp_path, stdin=lines(range(5)))
+        assert told.code == 0, told.err
+        told = await twiceshy("reembed", "--model", OTHER, "--embeddings", elsewhere[0], "--switch", folder=tmp_path)
+        assert told.code == 0, told.err
+        assert f"twiceshy up --embeddings {elsewhere[0]} --model {OTHER}" in told.out.decode()
+        async with IncidentPublisher(stack.settings) as publisher:
+            waiting = await publisher.publish(incident(5))
+        async with OutcomeFollower(stack.settings) as follower:
+            with pytest.raises(TimeoutError):
+                await follower.outcomes([waiting], timeout_seconds=3)
+        told = await twiceshy("doctor", folder=tmp_path)
+        assert f"The points of default are those of the embeddings_model {OTHER}" in told.out.decode()
+
+    async with Stack(tmp_path, current=False, embeddings=elsewhere) as stack:
+        async with OutcomeFollower(stack.settings) as follower, RecallClient(stack.settings) as recall:
+            outcomes = await follower.outcomes([waiting], timeout_seconds=60)
+            assert outcomes[waiting].outcome == "remembered"
+            reply = await recall.recall(tenant="default", query=incident(5).title, limit=20, deadline_ms=20_000)
+        assert {f"test/{number}" for number in range(6)} == fingerprints(reply)
+        told = await twiceshy("doctor", folder=tmp_path)
+        assert told.code == 0, told.out
+
+
+def lines(numbers: Iterable[int]) -> bytes:
+    return b"\n".join(encode(incident(number)) for number in numbers)
 
 
 async def command(settings: Settings, *arguments: str) -> asyncio.subprocess.Process:

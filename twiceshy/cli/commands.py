@@ -165,8 +165,7 @@ def resolve(
     from twiceshy.events.commands import MistakeResolutionRequested
 
     command = requested(MistakeResolutionRequested, tenant=tenant, who=who, why=why, id=mistake_id)
-    unknown = f"Memory has no open mistake {mistake_id}: `twiceshy recall --json` gives the ids of those it finds."
-    give(command, f"Mistake {mistake_id} is resolved", timeout=timeout, as_json=as_json, refused=unknown)
+    give(command, f"Mistake {mistake_id} is resolved", timeout=timeout, as_json=as_json)
 
 
 def _reason(why: str | None, *, dry_run: bool) -> str:

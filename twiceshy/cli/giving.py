@@ -43,11 +43,8 @@ def _user() -> str:
         fail("This system has no name for you: say with --who who asks.")
 
 
-def give(command: "Command", done: str, *, timeout: float, as_json: bool, refused: str | None = None) -> None:
-    """Gives a command, waits for what comes of it, and tells it: ``done`` with numbers, when it was carried out.
-
-    ``refused`` is why it was not, where the memory says no more than that.
-    """
+def give(command: "Command", done: str, *, timeout: float, as_json: bool) -> None:
+    """Gives a command, waits for what comes of it, and tells it: ``done`` with numbers, when it was carried out."""
     outcome = run(_followed(load_settings(), command, timeout))
     if as_json:
         print_json(outcome.model_dump(mode="json"))
@@ -55,17 +52,17 @@ def give(command: "Command", done: str, *, timeout: float, as_json: bool, refuse
             raise typer.Exit(1)
         return
     if outcome.outcome != "applied":
-        _tell_refusal(outcome, refused)
+        _tell_refusal(outcome)
     console().print(shown(f"{done}{numbers(outcome.counts)}"), markup=False, soft_wrap=True)
     if outcome.skipped:
         fail(f"But {', '.join(outcome.skipped)} could not do its part: its dead letters say why.")
 
 
-def _tell_refusal(outcome: "IncidentOutcome", refused: str | None) -> NoReturn:
+def _tell_refusal(outcome: "IncidentOutcome") -> NoReturn:
     if outcome.outcome == "passed":
         fail("Nothing was done: the workers know no such command. Run workers of this version, then give it again.")
     reason = outcome.reason or "no reason was given"
-    fail(shown(outcome.detail or refused or f"The command was {outcome.outcome.replace('_', ' ')}: {reason}."))
+    fail(shown(outcome.detail or f"The command was {outcome.outcome.replace('_', ' ')}: {reason}."))
 
 
 def numbers(counts: dict[str, int]) -> str:

@@ -56,8 +56,7 @@ def switch(
     from twiceshy.events.commands import SwitchRequested
 
     command = requested(SwitchRequested, tenant=tenant, who=who, why=why, generation=generation)
-    refused = f"There is no generation {generation}: `twiceshy generations` lists them, `twiceshy rebuild` makes one."
-    give(command, f"{generation} is live", timeout=timeout, as_json=as_json, refused=refused)
+    give(command, f"{generation} is live", timeout=timeout, as_json=as_json)
 
 
 def generations(tenant: Tenant = None, as_json: AsJson = False) -> None:

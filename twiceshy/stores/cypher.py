@@ -872,7 +872,7 @@ RETURN m.watermark
 SET_HORIZON = """
 MATCH (m:Meta {stage: $stage})
 WHERE m.watermark = $seen
-SET m.horizon = $horizon
+SET m.horizon = CASE WHEN m.horizon < $horizon THEN $horizon ELSE m.horizon END
 RETURN m.watermark
 """
 

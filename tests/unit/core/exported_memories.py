@@ -1,6 +1,7 @@
 """Memories to export: one with something of every kind, made by hand, and those that a fold leaves in tables."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -59,21 +60,9 @@ def memory(at: int = STARTED_AT + 5_000, concluded_at: int = STARTED_AT) -> Memo
     told: dict[str, Any] = {"body": body, "concluded_at": concluded_at, "incident": INCIDENT}
     mention = {"version_id": episodes[1], "role": "affected", "t_valid": began[1], "t_created": second,
                "t_expired": third}  # fmt: skip
-    linked = {"version_id": fact, "t_valid": STARTED_AT, "t_invalid": FOREVER, "t_created": first, "t_expired": second,
-              "source": "event-1", "status": "active", "confidence_score": 1.0}  # fmt: skip
-    known = {"slot": SLOT, "subject": "service:a", "predicate": "runs_on", "object": "host:b", "founder": INCIDENT}
-    closed = {"invalidated_at": second, "invalidated_by_event": "event-2", "superseded_by": [fact],
-              "supersedes": [compacted]}  # fmt: skip
-    fact_said = {name: value for name, value in linked.items() if name != "version_id"}
-    result = {"t_created": second, "change": "corrected", "episode_id": episodes[1], "t_valid": began[1],
-              "expired": [episodes[0]], "facts_made": [{"version_id": fact, "slot": SLOT}],
-              "facts_expired": [{"version_id": compacted, "slot": SLOT}]}  # fmt: skip
-    reversion = {"incident": INCIDENT, "made": copy, "expired": episodes[1], "t_valid": began[1]}
-    applied = {"t_created": third, "change": "applied", "reversions": [reversion], "counts": {"episodes_made": 1}}
+    versions = (*episodes, copy, fact, compacted)
     nodes = [
-        Node("Entry", {"event_id": "event-1", "t_created": first, "result": "{}"}),
-        Node("Entry", {"event_id": "event-2", "t_created": second, "result": orjson.dumps(result).decode()}),
-        Node("Entry", {"event_id": "event-3", "t_created": third, "result": orjson.dumps(applied).decode()}),
+        *_entries(versions, (first, second, third), began[1]),
         Node("Purge", {"event_id": "event-3", "origin": "hoaxer", "since": second, "at": third, "block": True,
                        "unblocked_at": FOREVER, "source": "event-3"}),
         Node("Incident", {"key": INCIDENT, "event_id": "event-2", "revised_at": second, "episode_id": copy,
@@ -93,9 +82,7 @@ def memory(at: int = STARTED_AT + 5_000, concluded_at: int = STARTED_AT) -> Memo
                                       copy_of=episodes[1]),
              (Edge("SUPERSEDES", {"version_id": version_id("t", "x", STARTED_AT, third), "t_valid": STARTED_AT,
                                   "t_created": third}, "MemoryEpisode", episodes[0]),)),
-        Node("MemoryFact", {"version_id": fact, **known, **fact_said, **closed},
-             (Edge("SUBJECT", linked, "MemoryEntity", "service:a"),
-              Edge("OBJECT", linked, "MemoryEntity", "host:b"))),
+        _fact(fact, compacted, first, second),
         Node("MemoryLesson", version(lesson, f"lesson|{INCIDENT}", began[1], second, **of_episode(1), text="x"),
              (Edge("RESTS_ON", {"t_created": second}, "MemoryEpisode", episodes[1]),)),
         Node("MemoryPlaybook", version(playbook, f"playbook|{INCIDENT}", began[1], second, **of_episode(1),
@@ -105,13 +92,44 @@ def memory(at: int = STARTED_AT + 5_000, concluded_at: int = STARTED_AT) -> Memo
         Node("MemoryRule", version(rule, "rule|missing-test", began[1], second, rests_on=[mistakes[1]], incidents=1),
              (Edge("RESTS_ON", {"t_created": second}, "MemoryMistake", mistakes[1]),)),
     ]  # fmt: skip
-    points = [
+    points = _points(episodes, (first, second), (second, third), began)
+    return Memory(nodes, points, {"graph": first, "embed": first})
+
+
+def _entries(versions: Sequence[str], admitted: Sequence[int], began: int) -> list[Node]:
+    """What is published, corrected, and superseded, with what it came to."""
+    before, corrected, copy, fact, compacted = versions
+    first, second, third = admitted
+    result = {"t_created": second, "change": "corrected", "episode_id": corrected, "t_valid": began,
+              "expired": [before], "facts_made": [{"version_id": fact, "slot": SLOT}],
+              "facts_expired": [{"version_id": compacted, "slot": SLOT}]}  # fmt: skip
+    reversion = {"incident": INCIDENT, "made": copy, "expired": corrected, "t_valid": began}
+    applied = {"t_created": third, "change": "applied", "reversions": [reversion], "counts": {"episodes_made": 1}}
+    return [
+        Node("Entry", {"event_id": "event-1", "t_created": first, "result": "{}"}),
+        Node("Entry", {"event_id": "event-2", "t_created": second, "result": orjson.dumps(result).decode()}),
+        Node("Entry", {"event_id": "event-3", "t_created": third, "result": orjson.dumps(applied).decode()}),
+    ]
+
+
+def _fact(fact: str, predecessor: str, first: int, second: int) -> Node:
+    """What was believed between two entries of what a service runs on."""
+    linked = {"version_id": fact, "t_valid": STARTED_AT, "t_invalid": FOREVER, "t_created": first, "t_expired": second,
+              "source": "event-1", "status": "active", "confidence_score": 1.0}  # fmt: skip
+    known = {"slot": SLOT, "subject": "service:a", "predicate": "runs_on", "object": "host:b", "founder": INCIDENT}
+    closed = {"invalidated_at": second, "invalidated_by_event": "event-2", "superseded_by": [fact],
+              "supersedes": [predecessor]}  # fmt: skip
+    ends = (Edge("SUBJECT", linked, "MemoryEntity", "service:a"), Edge("OBJECT", linked, "MemoryEntity", "host:b"))
+    return Node("MemoryFact", {**linked, **known, **closed}, ends)
+
+
+def _points(episodes: Sequence[str], made: Sequence[int], closed: Sequence[int], began: Sequence[int]) -> list[Point]:
+    return [
         Point({"version_id": identity, "generation": "g1", "tenant": "t", "t_created": stamp, "t_expired": gone,
                "t_valid": start, "slot": f"episode|{INCIDENT}", "text": "It broke", "said_at": stamp}, [0.1, 0.2],
               {7: 0.5, 3: 1.5})
-        for identity, stamp, gone, start in zip(episodes, (first, second), (second, third), began, strict=True)
+        for identity, stamp, gone, start in zip(episodes, made, closed, began, strict=True)
     ]  # fmt: skip
-    return Memory(nodes, points, {"graph": first, "embed": first})
 
 
 def of_tables(tables: Tables, compacted_before: int = 0) -> Memory:
