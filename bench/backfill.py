@@ -19,7 +19,6 @@ from twiceshy.stream.topics import TOPICS
 
 GOAL_SECONDS = 2.0
 CHUNK_EVENTS = 500
-LIVE_FROM = 10_000_000
 
 
 async def measure(kind: BrokerKind, count: int, every_seconds: float) -> None:
@@ -28,9 +27,7 @@ async def measure(kind: BrokerKind, count: int, every_seconds: float) -> None:
         async with Publisher(rig.settings) as backfill:
             started = time.perf_counter()
             sending = asyncio.create_task(_send(backfill, count))
-            watching = asyncio.create_task(backfill.until_all(seconds_max=3_600))
-            took = await _live(rig, watching, every_seconds)
-            await sending
+            took = await _live(rig, sending, every_seconds)
             seconds = time.perf_counter() - started
     took.sort()
     print(f"{kind}: backfill of {count} incidents of 1 kB, one tenant, wordllama 256-d; {machine()}")
@@ -45,16 +42,17 @@ async def _send(backfill: Publisher, count: int) -> None:
     for first in range(0, count, CHUNK_EVENTS):
         events = [event(number) for number in range(first, min(first + CHUNK_EVENTS, count))]
         await backfill.send(events, topic=TOPICS.incidents_backfill)
+    await backfill.until_all(seconds_max=3_600)
 
 
 async def _live(rig: Rig, backfill: "asyncio.Task[None]", every_seconds: float) -> list[float]:
     took: list[float] = []
     async with IncidentPublisher(rig.settings) as publisher, RecallClient(rig.settings) as memory:
         while not backfill.done():
-            number = LIVE_FROM + len(took)
+            number = len(took)
             title = f"Kiln {number} overheats at noon"
             started = time.perf_counter()
-            await publisher.publish(incident(number, title=title))
+            await publisher.publish(incident(number, fingerprint=f"live/{number}", title=title))
             while True:
                 reply = await memory.recall(tenant="default", query=title, deadline_ms=5_000)
                 if any(found.title == title for found in reply.results):

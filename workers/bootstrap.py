@@ -23,7 +23,7 @@ from twiceshy.stores.notes import LIVE_CHAIN, Decisions, Exits, Note, Progress
 from twiceshy.stores.quarantine import Quarantine
 from twiceshy.stream.admin import end_offsets, reader, topic_faults
 from twiceshy.stream.app import make_app
-from twiceshy.stream.delivery import EXIT_CODE_BUG, Delivery, Stage
+from twiceshy.stream.delivery import BATCH_ENTRIES_MAX, EXIT_CODE_BUG, Delivery, Stage
 from twiceshy.stream.outputs import Outputs
 from twiceshy.stream.restore import put_back
 from twiceshy.stream.topics import TOPICS, Topic
@@ -38,6 +38,7 @@ from workers.guard_commands import GuardCommandsStage
 from workers.lesson import LessonStage
 from workers.rebuild import LiveSwitches
 from workers.recall import Recall, RecallServer
+from workers.room import ENTRIES_MIN
 
 CHAIN = ("guard", "graph", "lesson", "consolidate", "embed")
 WORKERS = (*CHAIN, "recall")
@@ -127,7 +128,11 @@ class Process:
                 self._attach_recall(app, stores, outputs, graphs)
                 continue
             for topic, stage in await self._stages(name, stores, graphs, progress, consumer):
-                delivery = Delivery(stage, outputs, Exits(stores.redis), lambda event: _consumer(app).finish(event))
+                # Backfill goes in small batches, so that no incident of today stands behind a large one.
+                most = ENTRIES_MIN if topic is TOPICS.incidents_backfill else BATCH_ENTRIES_MAX
+                delivery = Delivery(
+                    stage, outputs, Exits(stores.redis), lambda event: _consumer(app).finish(event), entries_max=most
+                )
                 self._stops.append(delivery.stop)
                 self._agent(app, topic, stage.name, delivery.run)
 

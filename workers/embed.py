@@ -104,7 +104,7 @@ class EmbedStage(ChainStage[EntryConsolidated, IncidentOutcome]):
         """What became of an entry. Some commands are decided behind graph."""
         command = event.entry.command
         if isinstance(command, MistakeResolution):
-            detail = f"Memory has no open mistake {command.id}: `twiceshy recall --json` gives the ids of those it finds."
+            detail = f"Memory has no open mistake {command.id}: `twiceshy recall --json` gives their ids."
             return _decided(event, bool(event.reflected.resolved), "not_open", detail)
         if isinstance(command, Switch):
             detail = f"There is no generation {command.generation}: `twiceshy generations` lists them."

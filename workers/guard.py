@@ -3,6 +3,7 @@
 Admits incidents into the log, in one order a tenant, and holds back what a person has to decide on.
 """
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ from twiceshy.stream.outputs import tenant_partition
 from twiceshy.stream.records import Output, Record
 from twiceshy.stream.topics import TOPICS
 from workers.entrance import ADMITTED, Entrance, append, canonical_hash, stamped, wall_clock_ms
+from workers.room import Room
 
 HELD = "hold"
 HELD_BEFORE = Finding(rule="held-by-earlier-rules", category="prompt_injection", where="")
@@ -62,6 +64,7 @@ class GuardStage:
         self._progress = progress
         self._log_end = log_end
         self._backfill = backfill
+        self._rooms: dict[int, Room] = {}
         topic = TOPICS.incidents_backfill if backfill else TOPICS.incidents_concluded
         self._entrance = Entrance(topic, settings, decisions, progress, clock_ms)
 
@@ -82,7 +85,11 @@ class GuardStage:
         notes = await self._progress.of("embed")
         for partition in partitions:
             done = notes[partition].offset + 1 if partition in notes else 0
-            if await self._log_end(partition) - done >= self._settings.backfill_room:
+            room = self._rooms.setdefault(partition, Room(self._settings.backfill_room))
+            # The batch counts as well, or else a chain that is slow would have a whole one more to do. Nothing on its
+            # way is always room enough.
+            on_its_way = await self._log_end(partition) - done
+            if on_its_way and on_its_way + len(batch) > room.entries(done, time.monotonic()):
                 return False
         return True
 

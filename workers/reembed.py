@@ -203,7 +203,7 @@ class Reembedding:
         self.tally.deleted += len(version_ids)
 
     async def _delete_gone(self, memory: Memory) -> None:
-        """Deletes copies of what is there no more: a compaction, and a generation dropped and made again, leave some."""
+        """Deletes copies of what is there no more: a compaction leaves some, and a generation that was made again."""
         offset: models.ExtendedPointId | None = None
         while True:
             copies, offset = await self._target.page(memory.tenant, memory.generation, offset)

@@ -21,9 +21,11 @@ from tests.unit.core.temporal_histories import (
     Aliased,
     Entry,
     Published,
+    Purged,
     Statement,
     Superseded,
     Unaliased,
+    Unblocked,
     logged,
     remember,
 )
@@ -122,8 +124,22 @@ HAND_MADE: dict[str, list[Entry]] = {
     ],
     "an edge changes its status between the same versions": [
         said("p/1", trust=0.9),
+        said("r/1", supersedes=("p/1",), starts_at=5, trust=0.9),
         said("q/1", supersedes=("p/1",), starts_at=9),
         Superseded("p/1", "q/1", 9, 1_010),
+    ],
+    "a purge gives back what was said before": [
+        said("p/1", Statement("x", 0), supersedes=("q/1",)),
+        said("q/1"),
+        said("p/1", Statement("y", 0), number=5, title="Again"),
+        Purged("p", 1_010, since=1_005),
+    ],
+    "an origin is blocked and unblocked": [
+        said("p/1"),
+        Purged("p", 1_005, block=True),
+        said("p/2", number=6),
+        Unblocked("p", 1_010),
+        said("p/3", number=12),
     ],
 }
 

@@ -73,7 +73,7 @@ def reembed(
         return
     _print_done(wanted.embeddings_model, done)
     if switch:
-        _print_after_switch(wanted, done.before)
+        _print_after_switch(settings, wanted, done.before)
     elif done.before:
         again = f"twiceshy reembed --model {model}" + (f" --embeddings {embeddings}" if embeddings else "")
         _print_before_switch(again + (f" --key-file {key_file}" if key_file else ""), done.before)
@@ -162,7 +162,7 @@ def _print_before_switch(command: str, before: list[str]) -> None:
     )
 
 
-def _print_after_switch(wanted: "Settings", before: list[str]) -> None:
+def _print_after_switch(settings: "Settings", wanted: "Settings", before: list[str]) -> None:
     model, address = wanted.embeddings_model, wanted.embeddings
     typer.echo(
         f"The memory goes by {model} from now on. Recall answers from the points of before until it is restarted, and "
@@ -170,10 +170,11 @@ def _print_after_switch(wanted: "Settings", before: list[str]) -> None:
         f'1. Set embeddings_model = "{model}" and embeddings = "{address}" in twiceshy.toml, or '
         "TWICESHY_EMBEDDINGS_MODEL and TWICESHY_EMBEDDINGS. Another model has another novel_similarity, too.\n"
         "2. Restart every worker, recall first. The embedded stack is started with\n"
-        f"     twiceshy up --embeddings {address} --model {model}\n"
-        "3. When you are content:"
+        f"     twiceshy up --embeddings {address} --model {model}"
     )
     for name in before:
-        typer.echo(f"     twiceshy reembed --drop {name}")
-    if before:
-        typer.echo(f"   Until then, this leads back: twiceshy reembed --model {before[0]} --switch")
+        where = f" --embeddings {settings.embeddings}" if name == settings.embeddings_model else ""
+        typer.echo(
+            f"3. When you are content: twiceshy reembed --drop {name}\n"
+            f"   Until then, this leads back: twiceshy reembed --model {name}{where} --switch"
+        )

@@ -113,16 +113,18 @@ class Delivery(Generic[T]):
         sender: Sender,
         attempts: Attempts,
         finish: Callable[[Any], None],
+        entries_max: int = BATCH_ENTRIES_MAX,
         exit_process: Callable[[int], None] = os._exit,
     ) -> None:
         self._stage = stage
         self._sender = sender
         self._attempts = attempts
         self._finish = finish
+        self._entries_max = entries_max
         self._waiting = False
         # An orderly exit would run the ``finally`` blocks in which Faust acknowledges events.
         self._exit_process = exit_process
-        self._queue: asyncio.Queue[Any] = asyncio.Queue(BATCH_ENTRIES_MAX)
+        self._queue: asyncio.Queue[Any] = asyncio.Queue(entries_max)
         self._stopping = asyncio.Event()
         self._busy = False
         self._log = log.bind(worker=stage.name)
@@ -158,9 +160,9 @@ class Delivery(Generic[T]):
         finally:
             first.cancel()
             stopping.cancel()
-        if self._busy and self._queue.qsize() < BATCH_ENTRIES_MAX - 1:
+        if self._busy and self._queue.qsize() < self._entries_max - 1:
             await asyncio.sleep(LINGER_SECONDS)
-        while len(batch) < BATCH_ENTRIES_MAX and size < BATCH_BYTES_MAX and not self._queue.empty():
+        while len(batch) < self._entries_max and size < BATCH_BYTES_MAX and not self._queue.empty():
             event = self._queue.get_nowait()
             batch.append(event)
             size += len(event.message.value or b"")

@@ -5,6 +5,7 @@ Zeros are the simplest history, and fewer bytes are a shorter one, so that a cou
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TypeVar
 
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from tests.unit.core.temporal_histories import (
     Unaliased,
     Unblocked,
 )
+from twiceshy.core.temporal import transaction_time
 
 T = TypeVar("T")
 
@@ -79,11 +81,11 @@ class World:
 
 FEW = (World(3, 1, 2, (SINGLE,), 2), World(6, 6, 6, (SINGLE, REGION, MANY), 3), World(18, 2, 6, (MANY, SINGLE), 4))
 CROWDED = (
-    World(18, 1, 4, (SINGLE,), 5),
-    World(18, 2, 6, (SINGLE,), 6),
-    World(18, 1, 6, (SINGLE, REGION), 6),
-    World(18, 3, 4, (SINGLE,), 6),
-    World(18, 1, 2, (MANY, SINGLE), 6),
+    World(9, 1, 4, (SINGLE,), 5),
+    World(9, 2, 6, (SINGLE,), 8),
+    World(9, 1, 6, (SINGLE, REGION), 8),
+    World(9, 3, 4, (SINGLE,), 8),
+    World(9, 1, 2, (MANY, SINGLE), 8),
 )
 sizes = st.sampled_from([1, 2, 4, 6, 8, 10, 12, 14, 16])
 
@@ -145,8 +147,10 @@ def again(choices: Choices, world: World, before: Sequence[Entry]) -> Again:
 
 
 def purged(choices: Choices, world: World, before: Sequence[Entry]) -> Purged:
-    since = clock(choices) if choices.below(4) else None
-    return Purged(choices.of(ORIGINS), clock(choices), since, block=not choices.below(4))
+    stamps = list(accumulate((entry.admitted_at for entry in before if not isinstance(entry, Again)), transaction_time))
+    since = choices.of((None, choices.of(stamps), choices.of(stamps), choices.of(stamps) + 1))
+    origins = [entry.origin for entry in before if isinstance(entry, Published)]
+    return Purged(choices.of(origins), clock(choices), since, block=not choices.below(4))
 
 
 def unblocked(choices: Choices, world: World, before: Sequence[Entry]) -> Unblocked:

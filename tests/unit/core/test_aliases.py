@@ -174,6 +174,23 @@ def test_facts_of_all_names_that_are_read_together_have_places_of_their_own() ->
     assert {place(ref, "owner") for ref in known.group("host:Pay")} == {"owner|pay", "owner|payments"}
 
 
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("service:pay", {"service:pay", "service:payments"}),
+        ("pay", {"pay", "payments", "host:pay", "host:payments", "service:pay", "service:payments"}),
+        ("payments", {"pay", "payments", "host:pay", "host:payments", "service:pay", "service:payments"}),
+        ("host:till", {"host:till"}),
+        ("till", {"till", "host:till", "service:till", "service:checkout"}),
+        ("checkout", {"service:till", "service:checkout"}),
+    ],
+)
+def test_name_without_a_type_means_things_of_every_type(asked: str, meant: set[str]) -> None:
+    known = names(("pay", "payments"), ("service:till", "service:checkout"))
+    every = [prefix + ref for prefix in PREFIXES for ref in ("pay", "payments", "till")] + ["service:checkout"]
+    assert {key for key in every if known.means(asked, key)} == meant
+
+
 @given(pairs)
 def test_what_a_name_comes_to_comes_to_itself(asked: list[Pair]) -> None:
     known = names(*made(asked))

@@ -184,8 +184,10 @@ def test_word_of_a_person_outlives_corrections_of_the_successor_and_not_its_purg
 
 
 def test_claim_that_counts_is_one_edge_with_the_same_claim_that_does_not() -> None:
-    history = [said(OLD, 2, trust=0.9), said(NEW, 9, OLD, trust=0.3)]
-    tables = remembered(*history, Superseded(OLD, NEW, 9, NOW + 10))
+    history = [said(OLD, 2, trust=0.9), said(NEW, 9, OLD), Superseded(OLD, NEW, 9, NOW + 10)]
+    tables = remembered(*history)
+    assert (holds(tables)[OLD], edges(tables)) == ((2, 9), [(NEW, OLD, 9, "active")])
+    tables = remembered(*history, said(NEW, 9, OLD, title="It broke again", number=20))
     assert (holds(tables)[OLD], edges(tables)) == ((2, 9), [(NEW, OLD, 9, "active")])
 
 
@@ -200,12 +202,13 @@ def edges_of(tables: Tables) -> dict[str, int]:
     return {edge["version_id"]: edge["t_expired"] for kind, edge in tables.edges if kind == "SUPERSEDES"}
 
 
-def test_purge_of_both_since_a_moment_gives_each_back_as_it_was() -> None:
+@pytest.mark.parametrize("successor", ["pagerduty/new", "pagerduty/renewed"])
+def test_purge_of_both_since_a_moment_gives_each_back_as_it_was(successor: str) -> None:
     history = [
         said(OLD, 2),
-        said("pagerduty/new", 9, OLD, number=2),
-        said("pagerduty/new", 12, OLD, title="Again", number=50),
+        said(successor, 9, OLD, number=2),
+        said(successor, 12, OLD, title="Again", number=50),
         said(OLD, 3, title="Again", number=51),
     ]
     tables = remembered(*history, Purged("pagerduty", NOW + 60, since=NOW + 50))
-    assert holds(tables) == {OLD: (2, 9), "pagerduty/new": (9, FOREVER)}
+    assert holds(tables) == {OLD: (2, 9), successor: (9, FOREVER)}

@@ -160,9 +160,11 @@ def test_random_histories_have_all_that_can_happen_to_a_memory() -> None:
             result = tables.result(event_id)
             moved = " moved" if any(result.counts.values()) or result.reversions else ""
             happened[f"{row['kind']} {result.reason or result.change}{moved}"] += 1
+        happened["given back"] += any(row["said_at"] != row["t_created"] for row in tables.observations.values())
 
     collect()
     assert not EXPECTED - happened.keys()
+    assert happened["given back"] > 10
 
 
 EXPECTED = {

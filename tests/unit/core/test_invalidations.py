@@ -115,6 +115,13 @@ def test_two_purges_take_one_after_the_other() -> None:
     assert current(remembered([*history, Purged("p", NOW + 11)])[0]) == {}
 
 
+def test_what_was_given_back_once_can_be_given_back_again() -> None:
+    history = [*revised(), Purged("p", NOW + 9, since=NOW + 2), said("p/1", "joe", number=20, title="joe")]
+    tables, _ = remembered([*history, Purged("p", NOW + 30, since=NOW + 20)])
+    assert current(tables) == {OWNER: [(0, "ada")]}
+    assert [row["said_at"] for row in tables.observations.values() if row["t_retracted"] == FOREVER] == [NOW + 1]
+
+
 def test_revision_between_what_was_given_back_and_what_was_purged_is_the_greatest() -> None:
     history = [*revised(), Purged("p", NOW + 9, since=NOW + 2)]
     tables, result = remembered([*history, said("p/1", "joe", number=20, ce_time=2)])

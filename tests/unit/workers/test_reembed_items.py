@@ -45,9 +45,7 @@ CLOSED = {"t_expired": 9}
         ({}, {"has_vector": False, "vector_missing": True}, "likeness"),
     ],
 )
-def test_copy_lacks_what_it_does_not_say(
-    point: dict[str, Any], copy: dict[str, Any] | None, lack: Lack | None
-) -> None:
+def test_copy_lacks_what_it_does_not_say(point: dict[str, Any], copy: dict[str, Any] | None, lack: Lack | None) -> None:
     assert lack == lacking(POINT | point, None if copy is None else POINT | copy)
 
 
