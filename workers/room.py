@@ -1,18 +1,18 @@
 """incidents.backfill.v1 → guard, when the chain has room for more → memory.log.v1
 
 What is on its way in the chain is what an incident of today waits behind: as much of a backfill is let in as the chain
-gets done within a second, by what it did in the last few.
+gets done in little more than a second, by what it did in the last few.
 """
 
 from collections import deque
 
-SECONDS_BEHIND = 1.0
+SECONDS_BEHIND = 1.25
 """So long, about, an incident of today waits behind a backfill."""
 
 ENTRIES_MIN = 25
 """So many are let in whatever the chain does: without any on their way nobody knows how fast it is."""
 
-SAMPLE_SECONDS = 5.0
+SAMPLE_SECONDS = 2.5
 
 
 class Room:
