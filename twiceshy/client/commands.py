@@ -95,18 +95,14 @@ class MemoryCommands:
     ) -> str:
         """Takes away what ``origin`` has said, or what memory learned of it from ``since`` on; with ``block`` its
         later incidents are turned away too."""
-        command = OriginInvalidationRequested(
-            tenant=tenant, origin=origin, since=since, block=block, who=who, why=why
-        )
+        command = OriginInvalidationRequested(tenant=tenant, origin=origin, since=since, block=block, who=who, why=why)
         return await self.give(command, command_id=command_id)
 
     async def unblock(self, *, tenant: str, origin: str, who: str, why: str, command_id: str | None = None) -> str:
         """Lets an origin speak again that was blocked. What was taken away stays so."""
         return await self.give(UnblockRequested(tenant=tenant, origin=origin, who=who, why=why), command_id=command_id)
 
-    async def compact(
-        self, *, tenant: str, before: datetime, who: str, why: str, command_id: str | None = None
-    ) -> str:
+    async def compact(self, *, tenant: str, before: datetime, who: str, why: str, command_id: str | None = None) -> str:
         """Drops versions that memory had stopped believing by ``before``: what was known then cannot be asked after."""
         command = CompactionRequested(tenant=tenant, before=before, who=who, why=why)
         return await self.give(command, command_id=command_id)
@@ -121,9 +117,7 @@ class MemoryCommands:
         command = SwitchRequested(tenant=tenant, generation=generation, who=who, why=why)
         return await self.give(command, command_id=command_id)
 
-    async def give(
-        self, command: Command, *, command_id: str | None = None, traceparent: str | None = None
-    ) -> str:
+    async def give(self, command: Command, *, command_id: str | None = None, traceparent: str | None = None) -> str:
         """Gives a command of any kind. ``traceparent`` is the W3C trace context of the caller."""
         body = encode(command)
         topic, ce_id = TOPICS.memory_commands, command_id or str(uuid4())
