@@ -190,7 +190,42 @@ WHERE x.t_created < $at AND x.t_expired >= $at
 RETURN b.incident, x.version_id, a.incident, x.t_valid, x.status, a.version_id, b.version_id
 """
 
-RECORD = """
+# What an entry closes of what was there before.
+_CLOSED = """CALL {
+  UNWIND $expired_episodes AS r
+  MATCH (e:MemoryEpisode {version_id: r.version_id})
+  SET e.t_expired = r.at
+  WITH e, r
+  OPTIONAL MATCH (e)-[x:MENTIONS|RESOLVED_BY]->(:MemoryEntity)
+  SET x.t_expired = r.at
+  RETURN count(*) AS expired_episodes
+}
+CALL {
+  UNWIND $expired_facts AS r
+  MATCH (f:MemoryFact {version_id: r.version_id})
+  SET f.t_expired = r.at, f.invalidated_at = r.at, f.invalidated_by_event = r.by, f.superseded_by = r.superseded_by
+  WITH f, r
+  OPTIONAL MATCH (f)-[x:SUBJECT|OBJECT]->(:MemoryEntity)
+  SET x.t_expired = r.at
+  RETURN count(*) AS expired_facts
+}
+CALL {
+  UNWIND $expired_supersessions AS r
+  MATCH (:MemoryEpisode {version_id: r.from})-[x:SUPERSEDES]->(:MemoryEpisode {version_id: r.to})
+  WHERE x.version_id = r.version_id
+  SET x.t_expired = r.at
+  RETURN count(*) AS expired_supersessions
+}
+CALL {
+  UNWIND $retracted AS r
+  MATCH (o:Observation {observation_id: r.observation_id})
+  SET o.t_retracted = r.at
+  RETURN count(*) AS retracted
+}
+"""
+
+RECORD = (
+    """
 MATCH (m:Meta {stage: $stage})
 WHERE m.watermark = $seen
 SET m.watermark = $next
@@ -241,43 +276,16 @@ CALL {
   SET x = r.stamps
   RETURN count(*) AS supersessions
 }
-CALL {
-  UNWIND $expired_episodes AS r
-  MATCH (e:MemoryEpisode {version_id: r.version_id})
-  SET e.t_expired = r.at
-  WITH e, r
-  OPTIONAL MATCH (e)-[x:MENTIONS|RESOLVED_BY]->(:MemoryEntity)
-  SET x.t_expired = r.at
-  RETURN count(*) AS expired_episodes
-}
-CALL {
-  UNWIND $expired_facts AS r
-  MATCH (f:MemoryFact {version_id: r.version_id})
-  SET f.t_expired = r.at, f.invalidated_at = r.at, f.invalidated_by_event = r.by, f.superseded_by = r.superseded_by
-  WITH f, r
-  OPTIONAL MATCH (f)-[x:SUBJECT|OBJECT]->(:MemoryEntity)
-  SET x.t_expired = r.at
-  RETURN count(*) AS expired_facts
-}
-CALL {
-  UNWIND $expired_supersessions AS r
-  MATCH (:MemoryEpisode {version_id: r.from})-[x:SUPERSEDES]->(:MemoryEpisode {version_id: r.to})
-  WHERE x.version_id = r.version_id
-  SET x.t_expired = r.at
-  RETURN count(*) AS expired_supersessions
-}
-CALL {
-  UNWIND $retracted AS r
-  MATCH (o:Observation {observation_id: r.observation_id})
-  SET o.t_retracted = r.at
-  RETURN count(*) AS retracted
-}
-RETURN m.watermark
 """
+    + _CLOSED
+    + """RETURN m.watermark
+"""
+)
 
 # One piece of what a command does. It can be written again after a crash, and nobody sees it before the watermark
 # moves, which `RECORD` does when all pieces are there.
-PIECE = """
+PIECE = (
+    """
 MATCH (m:Meta {stage: $stage})
 WHERE m.watermark = $seen
 WITH m
@@ -330,38 +338,9 @@ CALL {
   SET x = r.stamps
   RETURN count(*) AS supersessions
 }
-CALL {
-  UNWIND $expired_episodes AS r
-  MATCH (e:MemoryEpisode {version_id: r.version_id})
-  SET e.t_expired = r.at
-  WITH e, r
-  OPTIONAL MATCH (e)-[x:MENTIONS|RESOLVED_BY]->(:MemoryEntity)
-  SET x.t_expired = r.at
-  RETURN count(*) AS expired_episodes
-}
-CALL {
-  UNWIND $expired_facts AS r
-  MATCH (f:MemoryFact {version_id: r.version_id})
-  SET f.t_expired = r.at, f.invalidated_at = r.at, f.invalidated_by_event = r.by, f.superseded_by = r.superseded_by
-  WITH f, r
-  OPTIONAL MATCH (f)-[x:SUBJECT|OBJECT]->(:MemoryEntity)
-  SET x.t_expired = r.at
-  RETURN count(*) AS expired_facts
-}
-CALL {
-  UNWIND $expired_supersessions AS r
-  MATCH (:MemoryEpisode {version_id: r.from})-[x:SUPERSEDES]->(:MemoryEpisode {version_id: r.to})
-  WHERE x.version_id = r.version_id
-  SET x.t_expired = r.at
-  RETURN count(*) AS expired_supersessions
-}
-CALL {
-  UNWIND $retracted AS r
-  MATCH (o:Observation {observation_id: r.observation_id})
-  SET o.t_retracted = r.at
-  RETURN count(*) AS retracted
-}
-CALL {
+"""
+    + _CLOSED
+    + """CALL {
   UNWIND $aliased AS r
   MATCH (a:MemoryEntity {key: r.from})
   MATCH (b:MemoryEntity {key: r.to})
@@ -388,6 +367,7 @@ CALL {
 CALL { UNWIND $horizons AS r MATCH (n:Meta {stage: r.stage}) SET n.horizon = r.horizon RETURN count(*) AS horizons }
 RETURN m.watermark
 """
+)
 
 REFLECT = """
 MATCH (m:Meta {stage: $stage})

@@ -32,8 +32,9 @@ class Record:
             offset=message.offset,
             key=message.key,
             value=message.value,
-            headers={name: value for name, value in message.headers if value is not None},
-            timestamp_ms=message.timestamp,
+            # A header may be null on the wire. One without a value says as much as one that is missing.
+            headers={name: value for name, value in message.headers or () if value is not None},
+            timestamp_ms=message.timestamp or 0,
         )
 
 

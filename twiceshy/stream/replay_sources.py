@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, Protocol
 
-from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from twiceshy.errors import NotReadyError, TransientError
@@ -117,7 +117,7 @@ class TopicSource:
                 if message.offset >= end:
                     return
                 expected = message.offset + 1
-                yield to_record(message)
+                yield Record.of_consumer(message)
 
     async def at(self, partition: int, offset: int) -> Record | None:
         return await record_at(self._consumer, TopicPartition(self._topic.name, partition), offset)
@@ -213,17 +213,4 @@ async def record_at(consumer: AIOKafkaConsumer, partition: TopicPartition, offse
             message = await fetch_one(consumer, partition, offset)
     except (KafkaError, TimeoutError) as error:
         raise TransientError(f"Kafka does not give a record of {partition.topic}: {error!r}") from error
-    return to_record(message) if message.offset == offset else None
-
-
-def to_record(message: ConsumerRecord) -> Record:
-    return Record(
-        topic=message.topic,
-        partition=message.partition,
-        offset=message.offset,
-        key=message.key,
-        value=message.value,
-        # A header may be null on the wire. One without a value says as much as one that is missing.
-        headers={name: value for name, value in message.headers or () if value is not None},
-        timestamp_ms=message.timestamp or 0,
-    )
+    return Record.of_consumer(message) if message.offset == offset else None
