@@ -58,7 +58,7 @@ async def run(
     ("kind", "workers", "kills"),
     [
         ("kafka", ("guard", "graph", "lesson", "consolidate", "embed"), 20),
-        ("tansu", ("chain",), 5),
+        ("tansu", ("chain",), 3),
     ],
 )
 async def test_killed_workers_lose_nothing_and_double_nothing(

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import pytest
 
-from tests.rig import BrokerKind, Rig
+from tests.rig import Rig
 from twiceshy.client import IncidentPublisher, MemoryCommands, OutcomeFollower, RecallClient
 from twiceshy.events.incident import IncidentConcluded
 
@@ -85,10 +85,9 @@ def fact(said: str, start: float, end: float | None = None, **told: Any) -> dict
     return {"object": said, "valid_from": day(start), "valid_to": None if end is None else day(end), **told}
 
 
-@pytest.fixture(scope="module", params=["tansu", "kafka"])
-async def told(request: pytest.FixtureRequest) -> AsyncIterator[Told]:
-    kind: BrokerKind = request.param
-    async with Rig(kind, origins={"curated": {"trust": 0.9}}) as rig:
+@pytest.fixture(scope="module")
+async def told() -> AsyncIterator[Told]:
+    async with Rig("kafka", origins={"curated": {"trust": 0.9}}) as rig:
         await rig.start_workers("chain", "recall")
         async with Told(rig) as ready:
             yield ready
