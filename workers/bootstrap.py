@@ -121,8 +121,11 @@ class Process:
         self, app: faust.App, stores: Stores, outputs: Outputs, progress: Progress, consumer: AIOKafkaConsumer
     ) -> None:
         graphs = Graphs(stores.redis)
-        for tenant in self._settings.tenants:
-            await graphs.prepared(tenant)
+        if set(self._names) != {"recall"}:
+            # Recall never writes: where nothing was remembered yet, it finds nothing.
+            for tenant in self._settings.tenants:
+                live = (await Generations(stores.redis).of(tenant)).live
+                await graphs.in_generation(live).prepared(tenant)
         for name in self._names:
             if name == "recall":
                 self._attach_recall(app, stores, outputs, graphs)

@@ -59,7 +59,10 @@ async def compare(stores: Stores, fold: Fold, tenant: str, live: str, rebuilt: s
             if await _watermarks(stores, tenant, live, rebuilt) == before:
                 return difference(*lines)
         await asyncio.sleep(0.5)
-    raise TransientError(f"Entries of {tenant} kept coming: compare again when less is being published.")
+    raise TransientError(
+        f"The live chain and the fold of {tenant} were never at the same entry: see with `twiceshy doctor` that the "
+        "chain keeps up, and compare again when less is being published."
+    )
 
 
 async def _watermarks(stores: Stores, tenant: str, *generations: str) -> list[dict[str, int]]:

@@ -4,7 +4,7 @@ Makes, extends and withdraws the rules that repeated mistakes come to.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -50,8 +50,29 @@ class ConsolidateStage(ChainStage[EntryReflected, EntryConsolidated]):
         skipped = (*event.skipped, self.name)
         return extended(event, EntryConsolidated, skipped=skipped, consolidated=Consolidated())
 
+    async def handle(self, batch: Sequence[EntryReflected]) -> list[list[Output]]:
+        made = await self.apply(batch)
+        standing = await self._standing(made)
+        return [
+            [*rule_outputs(out, standing[out.entry.tenant, out.generation], self.name), self.pass_on(came, out)]
+            for came, out in zip(batch, made, strict=True)
+        ]
+
     def outputs(self, came: EntryReflected, made: EntryConsolidated) -> list[Output]:
-        return [*rule_outputs(made, self.name), self.pass_on(came, made)]
+        return [self.pass_on(came, made)]
+
+    async def _standing(self, made: Sequence[EntryConsolidated]) -> dict[tuple[str, str], dict[str, str]]:
+        """By memory, the rule that stands in each category in which one was made or ended."""
+        standing: dict[tuple[str, str], dict[str, str]] = {}
+        for (tenant, generation), indexes in by_memory(made).items():
+            told = [made[index].consolidated for index in indexes]
+            categories = {rule.category.value for one in told for rule in one.made}
+            categories |= {category.value for one in told for category in one.ended}
+            graph = self._graphs.in_generation(generation).of(tenant)
+            asked = {"categories": sorted(categories), "forever": FOREVER}
+            rows = await graph.read(cypher.RULES_STANDING, **asked) if categories else []
+            standing[tenant, generation] = dict(rows)
+        return standing
 
     async def _consolidate(self, graph: Graph, tenant: str, events: Sequence[EntryReflected]) -> list[Consolidated]:
         seen = (await graph.watermarks())[self.name]
@@ -87,11 +108,16 @@ class ConsolidateStage(ChainStage[EntryReflected, EntryConsolidated]):
         await graph.write_fenced(cypher.CONSOLIDATE, stage=self.name, seen=seen, next_watermark=last, **rows)
 
 
-def rule_outputs(made: EntryConsolidated, worker: str) -> list[Output]:
-    """memory.rules.v1: the rules that an entry made; a tombstone for each that it withdrew without a successor."""
+def rule_outputs(made: EntryConsolidated, standing_now: Mapping[str, str], worker: str) -> list[Output]:
+    """memory.rules.v1: the rules that an entry made; a tombstone for each that it withdrew without a successor.
+
+    What a later entry has replaced is left out: an entry that comes again must not put it back.
+    """
     tenant, at = made.entry.tenant, made.recorded.t_created
     outputs = []
     for standing in made.consolidated.made:
+        if standing_now.get(standing.category.value) != standing.version_id:
+            continue
         changed = RuleChanged(tenant=tenant, rule=standing, t_created=at)
         key = f"{tenant}/{standing.category.value}".encode()
         outputs.append(
@@ -100,6 +126,8 @@ def rule_outputs(made: EntryConsolidated, worker: str) -> list[Output]:
             )
         )
     for category in made.consolidated.ended:
+        if category.value in standing_now:
+            continue
         partition = tenant_partition(tenant, TOPICS.memory_rules)
         key = f"{tenant}/{category.value}".encode()
         outputs.append(Output(TOPICS.memory_rules.name, key, None, (), partition))

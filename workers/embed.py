@@ -22,7 +22,6 @@ from twiceshy.stores import cypher, handover
 from twiceshy.stores.embeddings import Embedded, EmbeddingsClient
 from twiceshy.stores.generations import Generations
 from twiceshy.stores.graph import Graph, Graphs
-from twiceshy.stores.notes import FOLD, Progress
 from twiceshy.stores.points import Item
 from twiceshy.stores.vectors import POINTS_MAX, Vectors
 from twiceshy.stream.chain import (
@@ -166,11 +165,9 @@ class EmbedStage(ChainStage[EntryConsolidated, IncidentOutcome]):
         for event in batch:
             command, tenant, generation = event.entry.command, event.entry.tenant, event.generation
             if self._generations and isinstance(command, Switch) and command.generation == generation:
-                left = (await self._generations.of(tenant)).recalled
-                if left != generation:
-                    # Whoever goes back folds what came since. All that was before is in it.
-                    behind = {event.position.partition: (event.position.offset - 1, "")}
-                    await Progress.of_fold(self._graphs.redis, tenant, left).note_positions(FOLD, behind)
+                # A switch that comes again after the way back moves nothing.
+                pointers = await self._generations.of(tenant)
+                if pointers.live == generation != pointers.recalled:
                     await self._generations.set_recalled(tenant, generation)
 
     async def _items(self, events: Sequence[EntryConsolidated]) -> list[Item]:

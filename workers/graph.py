@@ -95,6 +95,10 @@ class GraphStage:
         command = logged.entry.command
         if self._switches is None or not isinstance(command, Switch) or command.generation == generation:
             return generation
+        graph = self._graphs.in_generation(generation).of(logged.entry.tenant)
+        if await graph.read(cypher.APPLIED_ENTRIES, event_ids=[logged.entry.event_id]):
+            # It comes again, and another one has led elsewhere since.
+            return generation
         switched = await self._switches.switch(logged.entry.tenant, command.generation, logged.position)
         return command.generation if switched else generation
 

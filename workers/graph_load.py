@@ -43,7 +43,10 @@ async def load(graph: Graph, entries: Sequence[EntryLogged]) -> Memory:
     await _applied(graph, memory, entries)
     new = [entry for entry in entries if entry.event_id not in memory.applied and entry.incident is not None]
     keys = [key_of(entry.incident) for entry in new if entry.incident]
+    # Of an entry that comes again it is told whether its revision stands.
+    again = [key_of(entry.incident) for entry in entries if entry.incident is not None]
     if not keys:
+        await _states(graph, memory, again)
         return memory
     places: Places = {superseded_slot(key): None for key in keys}
     targets: set[str] = set()
@@ -62,7 +65,7 @@ async def load(graph: Graph, entries: Sequence[EntryLogged]) -> Memory:
         for named in entry.incident.supersedes if entry.incident else ():
             targets.add(incident_key(named.origin, named.fingerprint))
     places |= {superseded_slot(target): None for target in targets}
-    await _states(graph, memory, [*keys, *targets])
+    await _states(graph, memory, [*again, *targets])
     await _observations(graph, memory, places, FOREVER)
     await _successors(graph, memory)
     await _facts(graph, memory, new)
@@ -167,7 +170,9 @@ def _add_places(places: Places, subjects: Iterable[str], predicate: str, objects
             known.update(objects)
 
 
-async def _states(graph: Graph, memory: Memory, keys: Iterable[str]) -> None:
+async def _states(graph: Graph, memory: Memory, keys: Sequence[str]) -> None:
+    if not keys:
+        return
     for key, *state in await graph.read(cypher.INCIDENTS, incidents=list(dict.fromkeys(keys))):
         memory.incidents[key] = IncidentState(*state)
 

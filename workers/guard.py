@@ -86,10 +86,7 @@ class GuardStage:
         for partition in partitions:
             done = notes[partition].offset + 1 if partition in notes else 0
             room = self._rooms.setdefault(partition, Room(self._settings.backfill_room))
-            # The batch counts as well, or else a chain that is slow would have a whole one more to do. Nothing on its
-            # way is always room enough.
-            on_its_way = await self._log_end(partition) - done
-            if on_its_way and on_its_way + len(batch) > room.entries(done, time.monotonic()):
+            if await self._log_end(partition) - done >= room.entries(done, time.monotonic()):
                 return False
         return True
 

@@ -3,19 +3,21 @@
 Folds a tenant's log again, through the same handlers as the chain, into an empty memory, and keeps it up to date.
 """
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from uuid import uuid4
 
 import structlog
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import KafkaError
 
-from twiceshy.errors import NotReadyError, PoisonError
+from twiceshy.errors import FencedError, NotReadyError, PoisonError, TransientError
 from twiceshy.events.chain import LogPosition
 from twiceshy.settings import Settings
 from twiceshy.stores.generations import Generations
 from twiceshy.stores.graph import Graphs
-from twiceshy.stores.notes import FOLD, Progress
+from twiceshy.stores.notes import FOLD, LIVE_CHAIN, Progress
 from twiceshy.stream.admin import end_offsets, reader
 from twiceshy.stream.outputs import tenant_partition
 from twiceshy.stream.records import Record
@@ -27,6 +29,9 @@ from workers.graph import Logged
 POLL_MS = 200
 BATCH_ENTRIES_MAX = 500
 """More than in the chain, where somebody waits: most of what a batch costs is its own."""
+
+SILENCE_SECONDS_MAX = 60.0
+FENCED_SECONDS = 0.1
 
 log = structlog.get_logger()
 
@@ -48,10 +53,20 @@ class Fold:
     async def up_to(self, until: int | None = None, advance: Advance = lambda done, end: None) -> int:
         """Folds what is missing, up to the offset ``until``, or to where the log ends now; the next offset.
 
+        Another process may fold the same generation meanwhile: each goes on behind what the other one has done.
+
         Raises:
             NotReadyError: the log does not reach back to its beginning, so that no fold can be the whole memory.
             TransientError: a store or the broker is away.
         """
+        while True:
+            try:
+                return await self._up_to(until, advance)
+            except FencedError as error:
+                log.info("fenced", generation=self._generation, reason=str(error))
+                await asyncio.sleep(FENCED_SECONDS)
+
+    async def _up_to(self, until: int | None, advance: Advance) -> int:
         stages = await self._stages()
         async with reader(self._settings) as consumer:
             start = await self._start(consumer)
@@ -87,7 +102,10 @@ class Fold:
 
     async def _start(self, consumer: AIOKafkaConsumer) -> int:
         notes = await self._progress.of(FOLD)
-        begin = (await consumer.beginning_offsets([self._partition]))[self._partition]
+        try:
+            begin = (await consumer.beginning_offsets([self._partition]))[self._partition]
+        except KafkaError as error:
+            raise TransientError(f"Kafka does not say where {self._partition.topic} begins: {error!r}") from error
         number = self._partition.partition
         start = notes[number].offset + 1 if number in notes else 0
         if begin > start:
@@ -104,8 +122,12 @@ class Fold:
         consumer.assign([self._partition])
         consumer.seek(self._partition, start)
         # What compaction has dropped leaves gaps, so the position tells when the end is reached, and no record does.
-        while await consumer.position(self._partition) < end:
+        waiting = 0.0
+        while (position := await consumer.position(self._partition)) < end:
             fetched = await consumer.getmany(self._partition, timeout_ms=POLL_MS, max_records=BATCH_ENTRIES_MAX)
+            waiting = 0.0 if await consumer.position(self._partition) > position else waiting + POLL_MS / 1_000
+            if waiting > SILENCE_SECONDS_MAX:
+                raise TransientError(f"Kafka gives nothing of {self._partition.topic} from {position} on, up to {end}.")
             messages = [message for message in fetched.get(self._partition, ()) if message.offset < end]
             decoded = [self._decoded(stages, Record.of_consumer(message)) for message in messages]
             if batch := [logged for logged in decoded if logged is not None]:
@@ -132,12 +154,27 @@ class LiveSwitches:
         return (await self._generations.of(tenant)).live
 
     async def switch(self, tenant: str, generation: str, position: LogPosition) -> bool:
-        if not await Graphs(self._stores.redis, generation).of(tenant).exists():
+        left = await self.live(tenant)
+        unfinished = (await self._generations.others(tenant)).get(generation) == "building"
+        if unfinished or not await Graphs(self._stores.redis, generation).of(tenant).exists():
             return False
         log.info("switching", tenant=tenant, generation=generation)
-        await Fold(self._settings, self._stores, tenant, generation).up_to(position.offset + 1)
+        try:
+            await Fold(self._settings, self._stores, tenant, generation).up_to(position.offset + 1)
+        except NotReadyError as error:
+            log.error("switch_refused", tenant=tenant, generation=generation, reason=str(error))
+            return False
+        await self._note_left(tenant, left, position.partition)
         await self._generations.set_live(tenant, generation)
         return True
+
+    async def _note_left(self, tenant: str, generation: str, partition: int) -> None:
+        """Notes where the generation that is left was: whoever goes back folds what not every stage had done."""
+        following = (await Progress(self._stores.redis, LIVE_CHAIN).next_offsets([partition]))[partition]
+        notes = Progress.of_fold(self._stores.redis, tenant, generation)
+        await notes.drop()
+        if following:
+            await notes.note_positions(FOLD, {partition: (following - 1, "")})
 
 
 @contextlib.asynccontextmanager
@@ -164,13 +201,18 @@ async def drop_generation(stores: Stores, tenant: str, generation: str) -> None:
     """Deletes what a tenant has of a generation.
 
     Raises:
-        NotReadyError: it is live, or recall reads it.
+        NotReadyError: it is live, or recall reads it, or there is none of this name.
     """
     generations = Generations(stores.redis)
     pointers = await generations.of(tenant)
     if generation in (pointers.live, pointers.recalled):
         raise NotReadyError(f"The generation {generation} of {tenant} is in use: switch to another one first.")
-    await Graphs(stores.redis, generation).of(tenant).drop()
-    await stores.vectors.drop(tenant, generation)
+    graph = Graphs(stores.redis, generation).of(tenant)
+    known = generation in await generations.others(tenant) or await graph.exists()
+    if not known:
+        raise NotReadyError(f"There is no generation {generation} of {tenant}: `twiceshy generations` lists them.")
+    # The note first: without it what is left is folded from the beginning, should this be cut off.
     await Progress.of_fold(stores.redis, tenant, generation).drop()
+    await stores.vectors.drop(tenant, generation)
+    await graph.drop()
     await generations.forget(tenant, generation)

@@ -1,12 +1,12 @@
 """incidents.backfill.v1 → guard, when the chain has room for more → memory.log.v1
 
 What is on its way in the chain is what an incident of today waits behind: as much of a backfill is let in as the chain
-gets done in little more than a second, by what it did in the last few.
+gets done within a second, by what it did in the last few.
 """
 
 from collections import deque
 
-SECONDS_BEHIND = 1.25
+SECONDS_BEHIND = 1.0
 """So long, about, an incident of today waits behind a backfill."""
 
 ENTRIES_MIN = 25

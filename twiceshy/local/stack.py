@@ -159,12 +159,13 @@ class Stack:
     async def _restart(self, name: str) -> None:
         child = self._children[name]
         await child.stop()
+        if name == "broker":
+            # It comes back empty, and the workers put the log back when they start. Stopped before it comes back,
+            # none of them still sends something into the empty log.
+            await asyncio.gather(*(self._children[worker].stop() for worker in WORKERS))
         await child.start()
         if name == "broker":
-            # It comes back empty. The workers put the log back when they start, so they have to start anew.
             await create_topics(self.settings)
-            for worker in WORKERS:
-                await self._children[worker].stop()
 
     async def drain(self) -> None:
         """Waits until what was published is admitted and what was admitted is done with, 15 s at most."""

@@ -517,6 +517,13 @@ RETURN r.category, r.at, count(DISTINCT n.incident)
 """
 
 # With each rule, how many of the mistakes that it quotes are still open at $until.
+RULES_STANDING = """
+UNWIND $categories AS category
+MATCH (n:MemoryRule {category: category})
+WHERE n.t_expired = $forever
+RETURN n.category, n.version_id
+"""
+
 RULES_OF_CATEGORIES = """
 UNWIND $categories AS category
 MATCH (n:MemoryRule {category: category})

@@ -66,6 +66,19 @@ async def answering() -> AsyncIterator[None]:
         raise
 
 
+@contextlib.asynccontextmanager
+async def _still_there() -> AsyncIterator[None]:
+    """A point that was deleted meanwhile is no longer missing anything: whoever asks again does not find it."""
+    try:
+        yield
+    except UnexpectedResponse as error:
+        if error.status_code != 404:
+            raise
+        raise TransientError(
+            "Qdrant no longer has a point that lacked its vector: look again what is missing."
+        ) from error
+
+
 class Vectors:
     """The collection of one embedding model."""
 
@@ -203,7 +216,7 @@ class Vectors:
         """Gives items the vectors that they lacked, by generation and version id; None for a text that has none."""
         found = {point_id(*place): vector for place, vector in vectors.items() if vector is not None}
         never: list[models.ExtendedPointId] = [point_id(*place) for place, vector in vectors.items() if vector is None]
-        async with answering():
+        async with answering(), _still_there():
             if found:
                 points = [models.PointVectors(id=point, vector={DENSE: vector}) for point, vector in found.items()]
                 await self._client.update_vectors(self.collection, points, wait=True)
@@ -284,6 +297,3 @@ class Vectors:
             await self._client.delete(
                 self.collection, models.FilterSelector(filter=models.Filter(must=chosen)), wait=True
             )
-
-    async def aclose(self) -> None:
-        await self._client.close()
