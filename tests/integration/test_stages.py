@@ -25,6 +25,7 @@ from twiceshy.stores import cypher
 from twiceshy.stores.embeddings import Model
 from twiceshy.stores.graph import Graphs, graph_name
 from twiceshy.stores.vectors import Vectors
+from twiceshy.stream.topics import TOPICS
 from workers.export import export_lines
 from workers.fold import Stages
 from workers.graph import GraphStage, Logged
@@ -150,6 +151,32 @@ async def test_revision_that_no_longer_stands_is_told_so(stores: Memory) -> None
     assert [outcome.current for outcome in await chain.fold(placed([other]))] == [True]
     [again] = await chain.fold(placed([one]))
     assert (again.outcome, again.current) == ("remembered", False)
+
+
+async def test_revision_that_comes_again_is_told_that_it_stands(stores: Memory) -> None:
+    chain = stages(stores, new_generation())
+    one, other = (entry(incident(number), NOW + number, ce_id=str(number)) for number in range(2))
+    await chain.fold(placed([one]))
+    assert [outcome.current for outcome in await chain.fold(placed([one]))] == [True]
+    assert [outcome.current for outcome in await chain.fold(placed([one, other]))] == [True, True]
+
+
+async def test_entry_that_comes_again_puts_no_rule_in_place_of_a_later_one(stores: Memory) -> None:
+    chain = stages(stores, new_generation())
+    mistakes = [{"category": "ownership", "statement": "Nobody owned it."}]
+    logged = placed([entry(incident(n, mistakes=mistakes), NOW + n, ce_id=str(n)) for n in range(4)])
+
+    async def rules(*again: Logged) -> list[int]:
+        """How many rules each entry sends to those that follow them."""
+        reflected = await chain.lesson.apply(await chain.graph.apply(again))
+        outputs = await chain.consolidate.handle(reflected)
+        return [sum(output.topic == TOPICS.memory_rules.name for output in of_entry) for of_entry in outputs]
+
+    assert await rules(*logged[:3]) == [0, 0, 1]
+    assert await rules(logged[2]) == [1]
+    assert await rules(logged[3]) == [1]
+    assert await rules(logged[2]) == [0]
+    assert await rules(logged[3]) == [1]
 
 
 async def test_second_writer_is_fenced_off_and_writes_nothing(stores: Memory) -> None:
