@@ -224,7 +224,7 @@ async def command(rig: Rig, folder: Path, *arguments: str | Path) -> AsyncIterat
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "twiceshy.cli", "replay", *map(str, arguments),
         env={**environment(folder), **ours, "XDG_STATE_HOME": str(folder / "state")},
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, preexec_fn=_can_be_interrupted,
     )  # fmt: skip
     try:
         async with asyncio.timeout(COMMAND_SECONDS_MAX):
@@ -233,6 +233,11 @@ async def command(rig: Rig, folder: Path, *arguments: str | Path) -> AsyncIterat
         if process.returncode is None:
             process.kill()
             await process.wait()
+
+
+def _can_be_interrupted() -> None:
+    # Whoever runs the tests in the background of a shell has them ignore it, and their children with them.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 async def ended(rig: Rig, folder: Path, *arguments: str | Path) -> Ended:
