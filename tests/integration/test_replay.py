@@ -36,10 +36,10 @@ FOLLOWED = Pace(follow=True, patience_seconds=60.0)
 COMMAND_SECONDS_MAX = 60.0
 
 
-@pytest.fixture(scope="module", name="rig", params=["tansu", "kafka"])
-async def _rig(request: pytest.FixtureRequest) -> AsyncIterator[Rig]:
-    """A chain that remembers thirty incidents of two tenants."""
-    async with Rig(request.param) as rig:
+@pytest.fixture(scope="module", name="rig")
+async def _rig() -> AsyncIterator[Rig]:
+    """A chain that remembers thirty incidents of two tenants, on the broker whose offsets take some care."""
+    async with Rig("tansu") as rig:
         await rig.start_workers("chain")
         async with Publisher(rig.settings) as publisher:
             await publisher.send([incident(number, TENANTS[number % 2]) for number in range(30)])
