@@ -145,11 +145,6 @@ def test_what_was_not_done_is_told_as_a_sentence(
     assert ended.stderr.startswith(told)
 
 
-def test_mistake_that_is_not_open_is_told_with_where_to_find_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended = ended_with(monkeypatch, OUTCOME.model_copy(update={"outcome": "rejected"}), "resolve", "some-id")
-    assert (ended.exit_code, ended.stderr.split(":")[0]) == (1, "Memory has no open mistake some-id")
-
-
 def test_dry_run_is_told_in_numbers_and_examples(monkeypatch: pytest.MonkeyPatch) -> None:
     async def previewed(*_: object) -> Preview:
         return Preview(
