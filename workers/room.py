@@ -1,13 +1,13 @@
 """incidents.backfill.v1 → guard, when the chain has room for more → memory.log.v1
 
 What is on its way in the chain is what an incident of today waits behind: as much of a backfill is let in as the chain
-gets done within a second, by what it did in the last few.
+gets done within a moment, by what it did in the last seconds.
 """
 
 from collections import deque
 
-SECONDS_BEHIND = 1.0
-"""So long, about, an incident of today waits behind a backfill."""
+SECONDS_BEHIND = 0.7
+"""So much of the chain's work, about, stands before an incident of today; with what it takes itself, a second."""
 
 ENTRIES_MIN = 25
 """So many are let in whatever the chain does: without any on their way nobody knows how fast it is."""
