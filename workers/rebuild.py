@@ -201,18 +201,14 @@ async def drop_generation(stores: Stores, tenant: str, generation: str) -> None:
     """Deletes what a tenant has of a generation.
 
     Raises:
-        NotReadyError: it is live, or recall reads it, or there is none of this name.
+        NotReadyError: it is live, or recall reads it.
     """
     generations = Generations(stores.redis)
     pointers = await generations.of(tenant)
     if generation in (pointers.live, pointers.recalled):
         raise NotReadyError(f"The generation {generation} of {tenant} is in use: switch to another one first.")
-    graph = Graphs(stores.redis, generation).of(tenant)
-    known = generation in await generations.others(tenant) or await graph.exists()
-    if not known:
-        raise NotReadyError(f"There is no generation {generation} of {tenant}: `twiceshy generations` lists them.")
     # The note first: without it what is left is folded from the beginning, should this be cut off.
     await Progress.of_fold(stores.redis, tenant, generation).drop()
     await stores.vectors.drop(tenant, generation)
-    await graph.drop()
+    await Graphs(stores.redis, generation).of(tenant).drop()
     await generations.forget(tenant, generation)

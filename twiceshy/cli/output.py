@@ -1,8 +1,10 @@
 """What the commands share: how they run, what they print, and how they end."""
 
 import asyncio
+import contextlib
 import sys
-from collections.abc import Coroutine
+import time
+from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
@@ -103,6 +105,33 @@ def table(*columns: str, title: str | None = None) -> "Table":
 
     lined = box.SIMPLE_HEAD if sys.stdout.isatty() else None
     return Table(*columns, title=title, box=lined, title_justify="left", pad_edge=False, show_edge=False)
+
+
+@contextlib.contextmanager
+def progress_bar(doing: str) -> "Iterator[Callable[[int, int], None]]":
+    """Something to call with how much is done and how much there is: a bar on a terminal, nothing elsewhere."""
+    screen = console(stderr=True)
+    if not screen.is_terminal:
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns: tuple[Any, ...] = (
+        TextColumn(doing),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    started = time.monotonic()
+    with Progress(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task("", total=None, rate="")
+
+        def advance(done: int, total: int) -> None:
+            rate = f"{done / max(time.monotonic() - started, 0.001):.0f}/s"
+            bar.update(task, completed=done, total=total, rate=rate)
+
+        yield advance
 
 
 def shown(text: str) -> str:

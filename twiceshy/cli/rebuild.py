@@ -1,7 +1,5 @@
 """twiceshy rebuild, switch, generations, drop: a memory folded anew from its log, beside the live one."""
 
-import contextlib
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,7 +7,19 @@ import typer
 from twiceshy.cli.commands import NO_REASON, Timeout, Who, Why
 from twiceshy.cli.giving import give, requested
 from twiceshy.cli.memory import open_stores_now
-from twiceshy.cli.output import AsJson, Tenant, console, fail, load_settings, print_json, run, shown, table, tenant_of
+from twiceshy.cli.output import (
+    AsJson,
+    Tenant,
+    console,
+    fail,
+    load_settings,
+    print_json,
+    progress_bar,
+    run,
+    shown,
+    table,
+    tenant_of,
+)
 
 if TYPE_CHECKING:
     from twiceshy.settings import Settings
@@ -98,7 +108,7 @@ async def _rebuild(
             fail(f"{name} is the live generation of {tenant}: the chain itself keeps it up to date.")
         await known.note(tenant, name, "building")
         fold = Fold(settings, stores, tenant, name)
-        with _progress() as advance:
+        with progress_bar("folding") as advance:
             await fold.up_to(advance=advance)
             await fold.fill_missing()
             found = await compare(stores, fold, tenant, live, name, advance) if compared else None
@@ -139,25 +149,14 @@ async def _generations(settings: "Settings", tenant: str) -> list[dict[str, Any]
 
 
 async def _drop(settings: "Settings", tenant: str, generation: str) -> None:
+    from twiceshy.stores.generations import Generations
     from workers.rebuild import drop_generation
 
     async with open_stores_now(settings) as stores:
+        known = Generations(stores.redis)
+        if generation not in {*await known.others(tenant), *await known.with_graph(tenant)}:
+            fail(f"There is no generation {generation} of {tenant}: `twiceshy generations` lists them.")
         await drop_generation(stores, tenant, generation)
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Something to call with the offset reached and the last one: a bar on a terminal, nothing elsewhere."""
-    screen = console(stderr=True)
-    if not screen.is_terminal:
-        yield lambda done, end: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns: tuple[Any, ...] = (TextColumn("folding"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=screen, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, end: bar.update(task, completed=done, total=end)
 
 
 def _told(found: "Difference") -> dict[str, Any]:

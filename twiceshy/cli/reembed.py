@@ -1,16 +1,13 @@
 """twiceshy reembed: the vectors of another embedding model for the whole memory, while recall answers."""
 
-import contextlib
-import time
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from twiceshy.cli.memory import open_stores_now
-from twiceshy.cli.output import AsJson, console, fail, load_settings, print_json, run, tenant_of
+from twiceshy.cli.output import AsJson, fail, load_settings, print_json, progress_bar, run, tenant_of
 
 if TYPE_CHECKING:
     from twiceshy.settings import Settings
@@ -95,7 +92,7 @@ async def _reembed(settings: "Settings", wanted: "Settings", tenants: list[str],
     from workers.reembed import Reembedding
 
     async with open_stores_now(wanted) as stores:
-        with _progress() as advance:
+        with progress_bar("embedding") as advance:
             work = Reembedding(stores, tenants, settings.embeddings_model, advance)
             before = {memory.source.model for memory in await work.memories()}
             all_there = await work.copy()
@@ -109,33 +106,6 @@ async def _drop(settings: "Settings", model: str) -> None:
 
     async with open_stores_now(settings) as stores:
         await drop_collection(stores, settings.tenants, model)
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Something to call with the points that are done and all of them: a bar on a terminal, nothing elsewhere."""
-    screen = console(stderr=True)
-    if not screen.is_terminal:
-        yield lambda done, total: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns: tuple[Any, ...] = (
-        TextColumn("embedding"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    started = time.monotonic()
-    with Progress(*columns, console=screen, transient=True) as bar:
-        task = bar.add_task("", total=None, rate="")
-
-        def advance(done: int, total: int) -> None:
-            rate = f"{done / max(time.monotonic() - started, 0.001):.0f}/s"
-            bar.update(task, completed=done, total=total, rate=rate)
-
-        yield advance
 
 
 def _print_done(model: str, done: Done) -> None:

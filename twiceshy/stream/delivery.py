@@ -91,17 +91,7 @@ class Delivered(Protocol):
 
 
 def to_record(event: Delivered) -> Record:
-    message = event.message
-    return Record(
-        topic=message.topic,
-        partition=message.partition,
-        offset=message.offset,
-        key=message.key,
-        value=message.value,
-        # A header may be null on the wire. One without a value says as much as one that is missing.
-        headers={name: value for name, value in message.headers or () if value is not None},
-        timestamp_ms=int((message.timestamp or 0) * 1_000),
-    )
+    return Record.of(event.message, timestamp_ms=int((event.message.timestamp or 0) * 1_000))
 
 
 class Delivery(Generic[T]):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from aiokafka import ConsumerRecord
 
@@ -24,8 +25,8 @@ class Record:
     timestamp_ms: int
 
     @classmethod
-    def of_consumer(cls, message: ConsumerRecord) -> "Record":
-        """A record as aiokafka's own consumer gives it."""
+    def of(cls, message: Any, *, timestamp_ms: int) -> "Record":
+        """A message of Faust, or of aiokafka's own consumer: they tell the time in other units."""
         return cls(
             topic=message.topic,
             partition=message.partition,
@@ -34,8 +35,13 @@ class Record:
             value=message.value,
             # A header may be null on the wire. One without a value says as much as one that is missing.
             headers={name: value for name, value in message.headers or () if value is not None},
-            timestamp_ms=message.timestamp or 0,
+            timestamp_ms=timestamp_ms,
         )
+
+    @classmethod
+    def of_consumer(cls, message: ConsumerRecord) -> "Record":
+        """A record as aiokafka's own consumer gives it."""
+        return cls.of(message, timestamp_ms=message.timestamp or 0)
 
 
 @dataclass(frozen=True, slots=True)
