@@ -60,6 +60,14 @@ async def test_switch_to_what_was_never_built_is_refused_with_the_way_to_build_i
     assert Pointers() == await _pointers(rig)
 
 
+async def test_fold_of_nothing_is_empty_and_what_was_never_built_cannot_be_dropped(rig: Rig) -> None:
+    assert await _run(rig, "fold", "--tenant", "public") == ""
+    process = await rig.command("drop", "g9")
+    told, _ = await asyncio.wait_for(process.communicate(), COMMAND_SECONDS_MAX)
+    assert process.returncode == 1
+    assert "twiceshy generations" in told.decode()
+
+
 async def _correct(rig: Rig) -> None:
     """Commands of every kind that changes what a fold has to come to."""
     about: dict[str, Any] = {"tenant": "default", "who": "tests", "why": "tests"}
