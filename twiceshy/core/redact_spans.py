@@ -1,0 +1,143 @@
+"""Where a text holds what has to be masked: rules, and the spans that they find together.
+
+Every pattern is RE2's, which is linear in the text whatever the text is: `re` can be made to hang by who writes it.
+Texts are UTF-8 here, so that a span is an offset that needs no counting.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import re2
+
+FIELD_END = b"\n\0\n"
+"""What stands between the fields of an event when they are searched as one text. No rule's value spans it."""
+
+CANDIDATES_MAX = 500
+"""So many places are looked at in an event. More are no incident, and looking would cost the others their time."""
+
+
+class Span(NamedTuple):
+    """Bytes ``start`` to ``end`` of a text are a value of ``kind``. A lower rank is the surer finding."""
+
+    start: int
+    end: int
+    kind: str
+    rank: int
+
+
+EXACT, NAMED, PERSONAL, KEPT, GUESSED = range(5)
+"""The ranks: the value's own shape; a name beside it; who and where; what is public; what merely looks random."""
+
+SECRET_RANKS = frozenset((EXACT, NAMED, GUESSED))
+
+Accept = Callable[[Any], tuple[int, int] | None]
+Find = Callable[[bytes], Iterator[Span | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What finds the values of a kind.
+
+    ``hint`` tells cheaply that there may be something to find: literals, separated by ``|``, which are looked for in
+    the text in lower case, those of all rules in one pass; or, where a value has no letters of its own, a short
+    pattern that is searched for by itself (one pass over many patterns can be made to remember too much). ``find``
+    yields None for a candidate that turned out to be no value, so that candidates can be counted.
+    """
+
+    hint: str
+    find: Find
+
+
+class TooManyError(ValueError):
+    """A text has more candidates than are looked at (`CANDIDATES_MAX`)."""
+
+
+def compiled(pattern: str) -> Any:
+    """The RE2 pattern, whose complaints go into the exception and not to standard error."""
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(pattern.encode(), options)
+
+
+def has_digit(text: bytes) -> bool:
+    return len(text.translate(None, b"0123456789")) < len(text)
+
+
+def first_group(match: Any) -> tuple[int, int]:
+    span: tuple[int, int] = match.span(1)
+    return span
+
+
+def shape(kind: str, hint: str, pattern: str, rank: int = EXACT, accept: Accept = first_group) -> Rule:
+    """The rule of a pattern whose first group is the value, unless ``accept`` says otherwise (None: it is none)."""
+    expression = compiled(pattern)
+
+    def find(text: bytes) -> Iterator[Span | None]:
+        for match in expression.finditer(text):
+            accepted = accept(match)
+            yield Span(*accepted, kind, rank) if accepted else None
+
+    return Rule(hint, find)
+
+
+_LITERALS = compiled(r"[a-z0-9 _./:@=<>~%\"'-]+(?:\|[a-z0-9 _./:@=<>~%\"'-]+)*")
+
+
+class Rules:
+    """Rules that look through a text together."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        options = re2.Options()
+        options.log_errors = False
+        self._literal = [rule for rule in rules if _LITERALS.fullmatch(rule.hint.encode())]
+        self._probed = [(compiled(rule.hint), rule) for rule in rules if rule not in self._literal]
+        self._literals = re2.Set.SearchSet(options)
+        for rule in self._literal:
+            self._literals.Add("|".join(map(re2.escape, rule.hint.split("|"))).encode())
+        self._literals.Compile()
+
+    def _hinted(self, text: bytes) -> Iterator[Rule]:
+        folded = text.lower()
+        for index in self._literals.Match(folded) or ():
+            yield self._literal[index]
+        for hint, rule in self._probed:
+            if hint.search(folded) is not None:
+                yield rule
+
+    def spans(self, text: bytes) -> list[Span]:
+        """Every span that any rule finds, as they are found. Raises `TooManyError`."""
+        found: list[Span] = []
+        candidates = 0
+        for rule in self._hinted(text):
+            for span in rule.find(text):
+                candidates += 1
+                if candidates > CANDIDATES_MAX:
+                    raise TooManyError
+                if span is not None and span.end > span.start:
+                    found.append(span)
+        return found
+
+
+def settled(spans: Iterable[Span]) -> list[Span]:
+    """Spans that do not overlap, in the order of the text.
+
+    Where secrets overlap, all of what they cover is one secret, named after the longest of them: half a secret is
+    one. Anything else gives way to what is surer.
+    """
+    surest: list[Span] = []
+    for span in sorted(spans, key=lambda span: (span.rank, span.start, -span.end)):
+        at = bisect_right(surest, span.start, key=lambda other: other.start)
+        first = at - 1 if at and surest[at - 1].end > span.start else at
+        last = first
+        while last < len(surest) and surest[last].start < span.end:
+            last += 1
+        if first == last:
+            surest.insert(first, span)
+        elif span.rank <= NAMED and all(other.rank <= NAMED for other in surest[first:last]):
+            covered = [*surest[first:last], span]
+            longest = max(covered, key=lambda other: (other.end - other.start, -other.rank))
+            start, end = min(other.start for other in covered), max(other.end for other in covered)
+            surest[first:last] = [Span(start, end, longest.kind, longest.rank)]
+    return [span for span in surest if span.rank != KEPT]
