@@ -1,44 +1,213 @@
-"""What in an incident's text makes guard hold it back for a person to decide."""
+"""What in an incident's text makes guard hold it back for a person to decide.
 
-from collections.abc import Iterator
+    found = scan(incident)
+    found.findings        the rules that matched, when they are enough to hold it; else none
+    found.risky           the kinds of risky action that it advises, which hold nothing back
+
+A text filter knows tricks, not lies: it finds orders to a reader and forged structure, never a false fact. All that a
+model may come to read is looked at: each string, label keys too, all of them joined (what is split over two fields),
+and what they say when decoded. Rules are grouped by category; of each the strongest that matched counts, once, and
+from `LINE` on the incident is held. It fails closed: what cannot be read to the end within the budget is held.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
+import re2
+
+from twiceshy.core import scan_commands, scan_languages, scan_markup, scan_personas, scan_rules
+from twiceshy.core.letters import STRUCTURES, UnreadableError, folded, structures, unleeted, untwinned, visible, worded
+from twiceshy.core.scan_patterns import LINE, MEDIUM, STRONG
+from twiceshy.core.scan_search import Page, Searcher
+from twiceshy.core.views import Budget, View, decoded
 from twiceshy.events.incident import IncidentConcluded
 
-_TAGS = range(0xE0000, 0xE0080)
+_HEAD_CHARS = 200
+_BARRIER = View("", ".")
+_FIELDS_BESIDE_TITLE = ("summary", "resolution", "details", "fault_signature", "cause.statement", "steps.0", "labels.0")
+
+_ON_WORDS = (*scan_rules.RULES, *scan_personas.RULES, *scan_languages.RULES)
+_ON_MARKUP = (*scan_markup.RULES, *scan_commands.RULES)
+_RULES = (*_ON_WORDS, *_ON_MARKUP)
+_SEVERITIES = {rule.name: rule.severity for rule in _RULES}
+_WORDS = Searcher(_ON_WORDS)
+_MARKUP = Searcher(_ON_MARKUP)
+_RISKY = Searcher(scan_commands.RISKY)
+
+_SPELLED = (
+    "ignore disregard forget override instruct prompt previous system pretend assistant reveal always never secret user you"
+).split()
+"""Words of which a trick in disguise has one that its text, as it is, has not."""
+
+_PROSE = re2.compile(r"(?:\b[a-z']{2,15}[ ,]{1,2}){5}")
+
+RULES_VERSION = sha256(repr((_RULES, scan_commands.RISKY, sorted(STRUCTURES.items()), LINE)).encode()).hexdigest()[:12]
+"""Of the rules' texts: another one may hold what this one passed, and pass what it held."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule that matched, and the field in which it did."""
+    """A rule that matched, and the field in which it did. It has no text of the incident's."""
 
     rule: str
     category: str
     where: str
 
 
-def scan(incident: IncidentConcluded) -> tuple[Finding, ...]:
-    """Every finding, field by field.
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Findings are there when they hold the incident; the kinds of risky action are labels."""
 
-    Tag characters (U+E0000 to U+E007F) are invisible to people and legible to language models: no honest
-    incident has them.
+    findings: tuple[Finding, ...]
+    risky: tuple[str, ...]
+
+
+_NOT_SCANNABLE = Scan((Finding("not-scannable", "unreadable", ""),), ())
+
+
+def scan(incident: IncidentConcluded) -> Scan:
+    """What is found in an incident as received. Never raises: what fails is a finding."""
+    try:
+        read = strings(incident.model_dump(mode="python"))
+        found = _scan((*read, *_joined(read)))
+        if not found.findings and not all(view.text.isascii() for view in read):
+            cleaned(incident)
+    except Exception:  # noqa: BLE001 - whatever made the scan fail may have been made to
+        return _NOT_SCANNABLE
+    return found
+
+
+def scan_text(text: str) -> Scan:
+    """`scan` of one text that is no incident's, such as the reason of a command."""
+    try:
+        return _scan((View("text", text),))
+    except Exception:  # noqa: BLE001 - as above
+        return _NOT_SCANNABLE
+
+
+def cleaned(incident: IncidentConcluded) -> IncidentConcluded:
+    """The incident without the invisible characters that no script needs: what is admitted has none.
+
+    Raises ValueError (pydantic's is one) when a name or a title would be left blank, or two labels with one key; `scan`
+    holds such incidents.
     """
-    return tuple(
-        Finding(rule="unicode-tag-characters", category="prompt_injection", where=where)
-        for where, text in strings(incident.model_dump(mode="python"))
-        if not text.isascii() and any(ord(letter) in _TAGS for letter in text)
-    )
+    if incident.model_dump_json().isascii():
+        return incident
+    said = incident.model_dump(mode="python")
+    plain = _visible(said)
+    return incident if plain == said else IncidentConcluded.model_validate(plain)
 
 
-def strings(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
-    """Every string in ``value``, keys too, with the path that leads to it."""
+def strings(value: Mapping[str, Any]) -> list[View]:
+    """Every string in ``value`` with the path that leads to it. A label is named by its position: its key is a text."""
+    read: list[View] = []
+    for name, part in value.items():
+        if isinstance(part, str):
+            read.append(View(name, part))
+        elif name == "labels":
+            for index, (key, text) in enumerate(part.items()):
+                read += (View(f"labels.{index}:key", key), View(f"labels.{index}", text))
+        elif isinstance(part, dict):
+            read += _within(name, strings(part))
+        elif isinstance(part, tuple):
+            for index, each in enumerate(part):
+                read += (
+                    [View(f"{name}.{index}", each)]
+                    if isinstance(each, str)
+                    else _within(f"{name}.{index}", strings(each))
+                )
+    return read
+
+
+def _within(name: str, read: Iterable[View]) -> Iterator[View]:
+    return (View(f"{name}.{view.where}", view.text) for view in read)
+
+
+def _joined(read: Sequence[View]) -> Iterator[View]:
+    """Fields put side by side between which a payload may be split, where they are not neighbours already."""
+    labels = [view for view in read if view.where.startswith("labels.")]
+    for keys in (True, False):
+        yield _BARRIER
+        yield from (view for view in labels if view.where.endswith(":key") == keys)
+    by_name = {view.where: view for view in read}
+    title = by_name["title"]
+    for name in _FIELDS_BESIDE_TITLE:
+        if beside := by_name.get(name):
+            yield _BARRIER
+            yield title
+            yield View(name, beside.text[:_HEAD_CHARS])
+
+
+def _scan(read: Sequence[View]) -> Scan:
+    found: list[Finding] = []
+    risky: tuple[str, ...] = ()
+    try:
+        budget, page = Budget(), Page(read)
+        for finding in _findings(read, page, budget):
+            found.append(finding)
+        risky = tuple(sorted(rule.name for rule, _, _ in _RISKY.matches(page.text, budget)))
+    except UnreadableError:
+        found.append(Finding("more-than-can-be-read", "unreadable", ""))
+    distinct = {finding.rule: finding for finding in reversed(found)}
+    findings = sorted(distinct.values(), key=lambda finding: -_severity(finding))
+    return Scan(tuple(findings) if _score(findings) >= LINE else (), risky)
+
+
+def _findings(read: Sequence[View], page: Page, budget: Budget) -> Iterator[Finding]:
+    """All that is found in ``read`` and in what it says when decoded. Raises UnreadableError."""
+    yield from _structures(read)
+    yield from _found(page, budget)
+    if deeper := decoded(read, budget):
+        yield from _structures(deeper)
+        for view in deeper:
+            if view.coding != "escapes" and _PROSE.search(folded(view.text).encode()):
+                yield Finding("text-in-a-blob", "encoded_text", view.where)
+        yield from _found(Page(deeper), budget)
+
+
+def _structures(views: Iterable[View]) -> Iterator[Finding]:
+    for view in views:
+        if not view.text.isascii():
+            yield from (Finding(rule, "unicode", view.where) for rule in structures(view.text))
+
+
+def _found(page: Page, budget: Budget) -> Iterator[Finding]:
+    """What the rules find on a page: as it is, and with look-alikes, and digits for letters, as what they look like."""
+    text = page.text
+    searches = [(_MARKUP, text), (_WORDS, worded(text))]
+    for form in (untwinned, unleeted):
+        spelled = form(text)
+        if any(word in spelled and word not in text for word in _SPELLED):
+            searches += [(_MARKUP, spelled), (_WORDS, worded(spelled))]
+    # In each form a letter stays one letter, so that a place in it is the same place on the page.
+    for searcher, searched in searches:
+        for rule, start, end in searcher.matches(searched, budget):
+            yield Finding(rule.name, rule.category, page.where(start, end))
+
+
+def _score(findings: Iterable[Finding]) -> int:
+    strongest: dict[str, int] = {}
+    for finding in findings:
+        strongest[finding.category] = max(strongest.get(finding.category, 0), _severity(finding))
+    return sum(strongest.values())
+
+
+def _severity(finding: Finding) -> int:
+    if finding.category in ("unicode", "unreadable"):
+        return STRONG
+    return _SEVERITIES.get(finding.rule, MEDIUM)
+
+
+def _visible(value: Any) -> Any:
     if isinstance(value, str):
-        yield where, value
-    elif isinstance(value, dict):
-        for key, part in value.items():
-            yield f"{where}.{key}:key".lstrip("."), key
-            yield from strings(part, f"{where}.{key}".lstrip("."))
-    elif isinstance(value, list | tuple):
-        for index, part in enumerate(value):
-            yield from strings(part, f"{where}.{index}".lstrip("."))
+        return visible(value)
+    if isinstance(value, dict):
+        plain = {_visible(key): _visible(part) for key, part in value.items()}
+        if len(plain) < len(value):
+            raise ValueError("two labels have one key but for characters that cannot be seen")
+        return plain
+    if isinstance(value, list | tuple):
+        return type(value)(_visible(part) for part in value)
+    return value
