@@ -4,6 +4,9 @@
 
 On Apache Kafka each worker has a process of its own, as in production; on Tansu all are in one, as in the
 embedded stack. Both run on this machine together with everything else, so the parts share its cores.
+
+Guard does all that it does by default, but for how many incidents an hour one origin may have (``max_per_origin``). No
+more than five are about the same, so that none is a burst of its subject.
 """
 
 import argparse
@@ -20,6 +23,7 @@ EVENT_BYTES = 1_000
 CHUNK_EVENTS = 500
 WARM_EVENTS = 200
 GOAL_A_SECOND = 400
+SERVICES = 2_500
 WORKERS: dict[BrokerKind, tuple[str, ...]] = {
     "kafka": ("guard", "graph", "lesson", "consolidate", "embed"),
     "tansu": ("chain",),
@@ -27,19 +31,25 @@ WORKERS: dict[BrokerKind, tuple[str, ...]] = {
 
 
 def event(number: int) -> IncidentConcluded:
-    """An incident of 1 kB: the seeded one, about one of 500 services, its details filled up with words of its own."""
+    """An incident of 1 kB: the seeded one, about one of 2,500 services, its title and details in words of its own."""
     seeded = incident(number)
-    facts = tuple(fact.model_copy(update={"subject": f"{fact.subject}-{number % 500}"}) for fact in seeded.facts)
-    plain = seeded.model_copy(update={"facts": facts})
+    service = word(number % SERVICES)
+    facts = tuple(fact.model_copy(update={"subject": f"{fact.subject}-{service}"}) for fact in seeded.facts)
+    plain = seeded.model_copy(update={"facts": facts, "title": f"{word(number)}: {seeded.title}"})
     missing = EVENT_BYTES - len(encode(plain)) - len(',"details":""')
     words = " ".join(f"{plain.title} {number * 7919 + step}" for step in range(20))
     return plain.model_copy(update={"details": words[: max(1, missing)]})
 
 
+def word(number: int) -> str:
+    """A number in letters: numbers alone do not make two titles differ to guard."""
+    return "".join(chr(ord("a") + int(digit)) for digit in str(number))
+
+
 async def measure(kind: BrokerKind, events: int) -> None:
     published = [event(number) for number in range(events)]
     size = sum(len(encode(each)) for each in published) / events
-    async with Rig(kind) as rig:
+    async with Rig(kind, burst={"max_per_origin": 1_000_000}) as rig:
         await rig.start_workers(*WORKERS[kind])
         async with Publisher(rig.settings) as publisher:
             await publisher.send([event(number) for number in range(events, events + WARM_EVENTS)])

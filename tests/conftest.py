@@ -1,12 +1,15 @@
 """Fixtures that several kinds of tests share."""
 
+import contextlib
 import os
 from collections.abc import AsyncIterator, Iterator
 
+import orjson
 import pytest
 import structlog
 from hypothesis import settings
 
+from tests.incidents import NO_BURSTS
 from twiceshy.local.stack import Stack
 
 settings.register_profile("quick", max_examples=100, deadline=None)
@@ -16,8 +19,14 @@ settings.load_profile("thorough" if os.environ.get("CI") == "true" else "quick")
 
 @pytest.fixture(scope="session")
 async def stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
-    """One embedded stack for the whole session. Tests keep apart by using incidents, or tenants, of their own."""
-    async with Stack(tmp_path_factory.mktemp("stack"), current=False) as running:
+    """One embedded stack for the whole session. Tests keep apart by using incidents, or tenants, of their own.
+
+    Together they publish so many that are alike that guard would take them for a burst.
+    """
+    async with contextlib.AsyncExitStack() as exits:
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("TWICESHY_BURST", orjson.dumps(NO_BURSTS).decode())
+            running = await exits.enter_async_context(Stack(tmp_path_factory.mktemp("stack"), current=False))
         yield running
 
 

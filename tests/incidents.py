@@ -6,6 +6,9 @@ from typing import Any
 
 from twiceshy.events.incident import CauseCategory, IncidentConcluded, MistakeCategory
 
+NO_BURSTS = {"max_per_subject": 1_000_000, "max_per_origin": 1_000_000}
+"""Settings of guard for tests that publish many incidents alike and are about something else."""
+
 _WHAT = ("times out", "returns 502", "loses writes", "is slow", "restarts", "drops messages", "rejects logins")
 _WHY = ("a pool that was too small", "an expired certificate", "a full disk", "a bad deploy", "a network partition")
 _SERVICES = ("checkout", "search", "ledger", "mailer", "gateway", "catalogue")

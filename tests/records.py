@@ -2,15 +2,18 @@
 
 import base64
 import json
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from tests.incidents import incident
+from twiceshy.core.credentials import SIGNATURE, sign
 from twiceshy.events.commands import AliasRequested, Command
 from twiceshy.events.incident import IncidentConcluded
-from twiceshy.stream.codec import encode, event_headers
+from twiceshy.stream.codec import binary, encode, event_headers
 from twiceshy.stream.records import Record
+from twiceshy.stream.signing import SIGNATURE_HEADER, said
 from twiceshy.stream.topics import TOPICS
 
 SOURCE = "/pagerduty"
@@ -56,6 +59,16 @@ def structured(said: IncidentConcluded | bytes, **changes: Any) -> Record:
     )
     members = {name: value for name, value in {**attributes, **data, **changes}.items() if value is not None}
     return enveloped(orjson.dumps(members))
+
+
+def signed(unsigned: Record, key: str, secret: bytes, at_ms: int = NOW) -> Record:
+    """The record with its signature where its mode has it."""
+    told = binary(unsigned)
+    signature = sign(key, secret, said(told.headers, told.value), at_ms)
+    if told is unsigned:
+        return replace(unsigned, headers={**unsigned.headers, SIGNATURE_HEADER: signature.encode()})
+    envelope = {**orjson.loads(unsigned.value or b""), SIGNATURE: signature}
+    return replace(unsigned, value=orjson.dumps(envelope))
 
 
 def enveloped(value: bytes | None, content_type: bytes = b"application/cloudevents+json", **headers: bytes) -> Record:

@@ -15,6 +15,7 @@ from typing import Any, Literal, Self
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
+from tests.incidents import NO_BURSTS
 from tests.kafka import KafkaServer, MissingRequirement
 from tests.requirements import skip_or_fail
 from twiceshy.core.ids import event_id
@@ -46,7 +47,10 @@ _READY = re.compile(r"^workers ready$", re.MULTILINE)
 
 
 class Rig:
-    """Enter it to start broker and stores; start workers by name (``chain`` is all of them but recall)."""
+    """Enter it to start broker and stores; start workers by name (``chain`` is all of them but recall).
+
+    Unless ``settings`` say otherwise, no number of incidents alike is a burst.
+    """
 
     def __init__(self, kind: BrokerKind, *, worker_module: str = "workers", **settings: Any) -> None:
         self.kind = kind
@@ -93,6 +97,7 @@ class Rig:
             "qdrant": f"http://127.0.0.1:{vectors}",
             "embeddings": f"http://127.0.0.1:{embedder}/v1",
             "embeddings_model": EMBEDDER_MODEL,
+            "burst": NO_BURSTS,
             **({"journal": self._path / "log"} if self.kind == "tansu" else {}),
             **self._overrides,
         }

@@ -6,9 +6,25 @@ from twiceshy import IncidentPublisher, RecallClient
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from twiceshy.client import IncidentPublisher, MemoryCommands, OutcomeFollower, RecallClient, RecallTimeoutError
+    from twiceshy.client import (
+        IncidentPublisher,
+        MemoryCommands,
+        OutcomeFollower,
+        QuarantineDecisions,
+        RecallClient,
+        RecallTimeoutError,
+        render,
+    )
 
-__all__ = ["IncidentPublisher", "MemoryCommands", "OutcomeFollower", "RecallClient", "RecallTimeoutError"]
+__all__ = [
+    "IncidentPublisher",
+    "MemoryCommands",
+    "OutcomeFollower",
+    "QuarantineDecisions",
+    "RecallClient",
+    "RecallTimeoutError",
+    "render",
+]
 
 
 def __getattr__(name: str) -> Any:

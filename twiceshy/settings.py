@@ -7,10 +7,20 @@ import json
 import os
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from platformdirs import user_data_path, user_runtime_path
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -20,9 +30,13 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from twiceshy.events.common import Slug, Tenant, Unit
+from twiceshy.core.burst_limits import BurstLimits
+from twiceshy.core.credentials import UNSIGNED_TRUST_MAX, CommandKind, Credential, covers
+from twiceshy.errors import NotReadyError
+from twiceshy.events.common import Name, Slug, Tenant, Unit
 
 CURRENT_STACK = "stack.json"
+SECRET_CHARS_MIN = 32
 
 
 def current_stack_file() -> Path:
@@ -52,18 +66,73 @@ class KafkaSecurity(BaseModel):
     cafile: Path | None = None
 
 
+def _default_of_bursts(value: Any, limits: ValidatorFunctionWrapHandler) -> Any:
+    """``value``, or the default where it is malformed: a slip of the pen must neither stop guard nor disarm it."""
+    try:
+        return limits(value)
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{'.'.join(str(part) for part in fault['loc']) or 'the whole'}: {fault['msg']}"
+            for fault in error.errors(include_input=False, include_url=False)
+        )
+        warnings.warn(
+            f"What the settings say of bursts cannot be used ({faults}), so its default holds. Correct [burst], or the "
+            "origin's burst_max, in twiceshy.toml, or the TWICESHY_BURST… variable.",
+            stacklevel=2,
+        )
+        return None
+
+
+def _default_limits(value: Any, limits: ValidatorFunctionWrapHandler) -> Any:
+    return _default_of_bursts(value, limits) or BurstLimits()
+
+
+def _patterns(hosts: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    from twiceshy.core.redact_places import internal_hosts  # which costs time that most commands need not take
+
+    for patterns in hosts.values():
+        internal_hosts(patterns)
+    return hosts
+
+
 class OriginSettings(BaseModel):
-    """How far an origin is trusted: the operator's word, never the event's."""
+    """How far an origin is trusted, and how many incidents of it an hour are no burst: the operator's word."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     trust: Unit
+    burst_max: Annotated[int | None, Field(ge=1), WrapValidator(_default_of_bursts)] = None
+
+
+SecretReference = Annotated[str, Field(pattern="^(file|env):.", description="file:PATH or env:NAME, never a secret")]
+
+
+class CredentialSettings(BaseModel):
+    """What the holder of a secret may speak for. A secret is named by where it is: ``file:PATH`` or ``env:NAME``.
+
+    ``secret`` signs; what ``previous`` ones have signed counts as well, until they are taken out.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    secret: SecretReference
+    previous: tuple[SecretReference, ...] = ()
+    tenants: tuple[Tenant, ...] | Literal["*"] = ()
+    origins: tuple[Name, ...] | Literal["*"] = ()
+    commands: tuple[CommandKind, ...] | Literal["*"] = ()
 
 
 class Settings(BaseSettings):
     """All that an operator can set. Times are in seconds unless the name says otherwise."""
 
-    model_config = SettingsConfigDict(env_prefix="TWICESHY_", env_nested_delimiter="__", frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(
+        env_prefix="TWICESHY_",
+        env_nested_delimiter="__",
+        frozen=True,
+        extra="forbid",
+        # What is wrong with a setting is told without it: it may be a secret that stands where its place should.
+        hide_input_in_errors=True,
+    )
 
     kafka: str = "127.0.0.1:9092"
     kafka_security: KafkaSecurity = KafkaSecurity()
@@ -80,6 +149,18 @@ class Settings(BaseSettings):
     tenants: Annotated[tuple[Tenant, ...], Field(min_length=1)] = ("default", "public", "demo")
     origins: dict[str, OriginSettings] = {}
     trust_default: Unit = 0.3
+    credentials: dict[Slug, CredentialSettings] = {}
+    credential: Annotated[Slug | None, Field(description="the credential with which this process signs")] = None
+    unsigned: Annotated[
+        tuple[Tenant, ...] | Literal["*"] | None,
+        Field(description="tenants that take unsigned events; by default those that no credential names"),
+    ] = None
+    burst: Annotated[BurstLimits, WrapValidator(_default_limits)] = BurstLimits()
+    internal_hosts: Annotated[
+        dict[Tenant, tuple[str, ...]],
+        Field(description="patterns (RE2) of the host names that a tenant keeps to itself"),
+        AfterValidator(_patterns),
+    ] = {}
     many_valued: tuple[Slug, ...] = ()
     rule_incidents_min: Annotated[int, Field(ge=1)] = 3
     quarantine_hours: Annotated[float, Field(gt=0)] = 72.0
@@ -97,6 +178,54 @@ class Settings(BaseSettings):
         known = self.origins.get(origin)
         return known.trust if known else self.trust_default
 
+    def all_internal_hosts(self) -> tuple[str, ...]:
+        """The patterns of every tenant, for text of which it is not known whose it is."""
+        return tuple(pattern for patterns in self.internal_hosts.values() for pattern in patterns)
+
+    def takes_unsigned(self, tenant: str) -> bool:
+        """Whether incidents of ``tenant`` may come without a signature."""
+        if self.unsigned is not None:
+            return covers(self.unsigned, tenant)
+        return not any(
+            one.origins and one.tenants != "*" and tenant in one.tenants for one in self.credentials.values()
+        )
+
+    def trusted_origins(self) -> tuple[str, ...]:
+        """The origins that are trusted further than anything unsigned is."""
+        return tuple(name for name, origin in self.origins.items() if origin.trust > UNSIGNED_TRUST_MAX)
+
+    def known_credentials(self) -> tuple[Credential, ...]:
+        """Every credential, with its secrets.
+
+        Raises:
+            NotReadyError: a secret is not where it is said to be, or too short for one.
+        """
+        return tuple(
+            Credential(
+                id=identity,
+                secrets=tuple(_secret(reference) for reference in (one.secret, *one.previous)),
+                tenants=one.tenants,
+                origins=one.origins,
+                commands=one.commands,
+            )
+            for identity, one in self.credentials.items()
+        )
+
+    def signing_secret(self) -> tuple[str, bytes] | None:
+        """The credential's id and the secret with which this process signs; None when it does not.
+
+        Raises:
+            NotReadyError: there is no such credential, or no such secret.
+        """
+        if self.credential is None:
+            return None
+        if self.credential not in self.credentials:
+            raise NotReadyError(
+                f"There is no credential {self.credential!r} to sign with: add [credentials.{self.credential}] with "
+                "its secret to twiceshy.toml, or take `credential` out."
+            )
+        return self.credential, _secret(self.credentials[self.credential].secret)
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -111,11 +240,36 @@ class Settings(BaseSettings):
         return init_settings, _EnvironmentSource(settings_cls), toml, stack
 
 
+def _secret(reference: str) -> bytes:
+    """The secret that is in a file, or in the environment, without the white space around it."""
+    kind, _, name = reference.partition(":")
+    try:
+        text = (os.environ[name] if kind == "env" else Path(name).read_text(encoding="utf-8")).strip()
+    except (KeyError, OSError, UnicodeDecodeError):
+        raise NotReadyError(
+            f"The secret {reference} cannot be read: put it there, or correct the credential."
+        ) from None
+    if len(text) < SECRET_CHARS_MIN:
+        raise NotReadyError(
+            f"The secret {reference} has {len(text)} characters, of {SECRET_CHARS_MIN} at least: "
+            "`twiceshy credential new` makes one."
+        )
+    return text.encode()
+
+
 class _EnvironmentSource(EnvSettingsSource):
     """The environment, in which an unset variable and an empty one are the same."""
 
     def __init__(self, settings_cls: type[BaseSettings]) -> None:
         super().__init__(settings_cls, env_ignore_empty=True)
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
+        try:
+            return super().decode_complex_value(field_name, field, value)
+        except ValueError:
+            if field_name == "burst":
+                return value  # which the field's own validator complains of, and no one is stopped
+            raise
 
 
 def _running_stack() -> dict[str, Any]:

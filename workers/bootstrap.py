@@ -15,12 +15,13 @@ from aiokafka import AIOKafkaConsumer
 from faust import Stream
 from faust.types import TP, StreamT
 
+from twiceshy.core.redact import Redactor
 from twiceshy.errors import NotReadyError, TransientError
 from twiceshy.settings import Settings
+from twiceshy.stores.decisions import Decisions
 from twiceshy.stores.generations import Generations
 from twiceshy.stores.graph import Graphs
-from twiceshy.stores.notes import LIVE_CHAIN, Decisions, Exits, Note, Progress
-from twiceshy.stores.quarantine import Quarantine
+from twiceshy.stores.notes import LIVE_CHAIN, Exits, Note, Progress
 from twiceshy.stream.admin import end_offsets, reader, topic_faults
 from twiceshy.stream.app import make_app
 from twiceshy.stream.delivery import BATCH_ENTRIES_MAX, EXIT_CODE_BUG, Delivery, Stage
@@ -35,6 +36,9 @@ from workers.embed import EmbedStage
 from workers.graph import GraphStage
 from workers.guard import GuardStage
 from workers.guard_commands import GuardCommandsStage
+from workers.guard_decisions import GuardDecisionsStage
+from workers.guard_restore import prepared_quarantine
+from workers.guard_sweep import Sweep
 from workers.lesson import LessonStage
 from workers.rebuild import LiveSwitches
 from workers.recall import Recall, RecallServer
@@ -46,6 +50,10 @@ READY_LINE = "workers ready"
 ASSIGNMENT_SECONDS_MAX = 60.0
 STOP_SECONDS_MAX = 20.0
 FILL_SECONDS = 2.0
+
+# Backfill goes in small batches, so that no incident of today stands behind a large one. A decision may be about
+# hundreds of items, which are enough for one batch.
+_ENTRIES_MAX = {TOPICS.incidents_backfill.name: ENTRIES_MIN, TOPICS.quarantine_decisions.name: 1}
 
 log = structlog.get_logger()
 
@@ -130,17 +138,27 @@ class Process:
             if name == "recall":
                 self._attach_recall(app, stores, outputs, graphs)
                 continue
-            for topic, stage in await self._stages(name, stores, graphs, progress, consumer):
-                # Backfill goes in small batches, so that no incident of today stands behind a large one.
-                most = ENTRIES_MIN if topic is TOPICS.incidents_backfill else BATCH_ENTRIES_MAX
+            for topic, stage in await self._stages(name, stores, outputs, graphs, progress, consumer):
+                most = _ENTRIES_MAX.get(topic.name, BATCH_ENTRIES_MAX)
                 delivery = Delivery(
-                    stage, outputs, Exits(stores.redis), lambda event: _consumer(app).finish(event), entries_max=most
+                    stage,
+                    outputs,
+                    Exits(stores.redis),
+                    lambda event: _consumer(app).finish(event),
+                    Redactor(self._settings.all_internal_hosts()),
+                    entries_max=most,
                 )
                 self._stops.append(delivery.stop)
                 self._agent(app, topic, stage.name, delivery.run)
 
     async def _stages(
-        self, name: str, stores: Stores, graphs: Graphs, progress: Progress, consumer: AIOKafkaConsumer
+        self,
+        name: str,
+        stores: Stores,
+        outputs: Outputs,
+        graphs: Graphs,
+        progress: Progress,
+        consumer: AIOKafkaConsumer,
     ) -> list[tuple[Topic, Stage[Any]]]:
         if name == "graph":
             return [(TOPICS.memory_log, GraphStage(graphs, progress, LiveSwitches(self._settings, stores)))]
@@ -154,20 +172,26 @@ class Process:
             embed = EmbedStage(graphs, stores.vectors, stores.embeddings, progress, patience, generations=generations)
             self._in_background(name, _fill_missing(embed, self._stopping))
             return [(TOPICS.memory_consolidated, embed)]
-        quarantine = Quarantine(stores.redis)
-        await quarantine.prepare()
+        return await self._guard_stages(stores, outputs, progress, consumer)
+
+    async def _guard_stages(
+        self, stores: Stores, outputs: Outputs, progress: Progress, consumer: AIOKafkaConsumer
+    ) -> list[tuple[Topic, Stage[Any]]]:
+        settings, decisions = self._settings, Decisions(stores.redis)
+        quarantine = await prepared_quarantine(stores.redis, consumer)
+        self._in_background("guard", Sweep(quarantine, decisions, outputs).run(self._stopping))
 
         async def log_end(partition: int) -> int:
             return (await end_offsets(consumer, TOPICS.memory_log, [partition]))[partition]
 
         def guard(*, backfill: bool) -> GuardStage:
-            decisions = Decisions(stores.redis)
-            return GuardStage(self._settings, decisions, quarantine, progress, log_end, backfill=backfill)
+            return GuardStage(settings, decisions, quarantine, progress, log_end, backfill=backfill)
 
         return [
             (TOPICS.incidents_concluded, guard(backfill=False)),
             (TOPICS.incidents_backfill, guard(backfill=True)),
-            (TOPICS.memory_commands, GuardCommandsStage(self._settings, Decisions(stores.redis), progress)),
+            (TOPICS.memory_commands, GuardCommandsStage(settings, decisions, progress)),
+            (TOPICS.quarantine_decisions, GuardDecisionsStage(settings, decisions, quarantine, progress)),
         ]
 
     def _attach_recall(self, app: faust.App, stores: Stores, outputs: Outputs, graphs: Graphs) -> None:

@@ -7,6 +7,7 @@ tells of the rest.
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -15,17 +16,24 @@ import orjson
 
 from twiceshy.core.ids import event_id
 from twiceshy.errors import PoisonError
+from twiceshy.events.catalogue import TYPE_OF
 from twiceshy.events.chain import EntryLogged, StampedSettings
 from twiceshy.events.common import EVENT_BYTES_MAX, Event, milliseconds
+from twiceshy.events.incident import IncidentConcluded
 from twiceshy.events.outcome import IncidentOutcome
+from twiceshy.events.quarantine import AuditRecorded
 from twiceshy.settings import Settings
-from twiceshy.stores.notes import Decided, Decisions, Progress
+from twiceshy.stores.decisions import Decided, Decisions
+from twiceshy.stores.notes import Progress
 from twiceshy.stream.chain import outcome_output, tenant_output
 from twiceshy.stream.codec import Attributes, attributes, binary, claimed
 from twiceshy.stream.records import Output, Record
+from twiceshy.stream.signing import SIGNATURE_HEADER, signature_in
 from twiceshy.stream.topics import TOPICS, Topic
+from workers.speaker import Speaker, Speakers
 
 AHEAD_MS_MAX = 24 * 3_600_000
+DAY_MS = 86_400_000
 ADMITTED = "admit"
 
 
@@ -44,6 +52,7 @@ class Entrance:
         self._decisions = decisions
         self._inputs = progress.beside("inputs")
         self._clock_ms = clock_ms
+        self._speakers = Speakers(settings)
 
     def opened(self, record: Record) -> tuple[Record, Attributes]:
         """The record in binary mode, and what it says that it is.
@@ -51,7 +60,11 @@ class Entrance:
         Raises:
             PoisonError: it is no event of the topic, or too long for one.
         """
-        record = binary(record)
+        came, record = record, binary(record)
+        if record is not came and SIGNATURE_HEADER in came.headers:
+            # Beside an envelope, headers say nothing of the event. But who signed there is not someone unknown.
+            signature = {SIGNATURE_HEADER: came.headers[SIGNATURE_HEADER]}
+            record = replace(record, headers={**signature, **record.headers})
         about = attributes(record)
         if about.type not in self._topic.events:
             raise PoisonError("unknown_type", f"This topic takes {', '.join(self._topic.events)}, not {about.type!r}.")
@@ -60,6 +73,21 @@ class Entrance:
                 "too_large", f"An event has at most {EVENT_BYTES_MAX} bytes: this one has {len(record.value)}."
             )
         return record, about
+
+    def speaker(self, record: Record, about: Attributes) -> Speaker:
+        """Who says what is in a record, which is as `opened` gives it.
+
+        An incident may be as old as it likes: it waits in topics for days, is replayed with its signature, and its
+        event id is applied once for ever. A command that comes again is known as such for as long as its topic keeps
+        it; a signature that is older is refused.
+
+        Raises:
+            PoisonError: it is signed, and not by who it says.
+        """
+        now_ms = self._clock_ms()
+        days = None if about.type == TYPE_OF[IncidentConcluded] else self._topic.retention_days
+        earliest_ms = 0 if days is None else now_ms - days * DAY_MS
+        return self._speakers.of(record, earliest_ms, now_ms + AHEAD_MS_MAX)
 
     def check(self, tenant: str, times: Mapping[str, datetime]) -> None:
         """Refuses an event of an unknown tenant, and one with a time, by the field's name, that lies too far ahead.
@@ -81,8 +109,9 @@ class Entrance:
         """The decision about each (tenant, event id, verdict proposed)."""
         return await self._decisions.decide(asked, self._clock_ms())
 
-    def refused(self, record: Record, error: PoisonError) -> Output:
-        """The outcome of a record that is dead-lettered, under the id that its publisher waits for."""
+    def refused(self, record: Record, error: PoisonError) -> list[Output]:
+        """What is told of a record that is dead-lettered: its outcome, under the id that its publisher waits for, and
+        to whoever watches over security, that it was refused."""
         record = claimed(record)
         tenant = claimed_tenant(record.value)
         identity = event_id(
@@ -95,13 +124,27 @@ class Entrance:
         outcome = IncidentOutcome(
             event_id=identity, tenant=known, outcome="dead_lettered", reason=error.code, detail=error.detail
         )
-        return outcome_output(outcome, "guard")
+        detail = {"reason": error.code, "place": f"{record.topic}/{record.partition}/{record.offset}"}
+        if signature := signature_in(record.headers):
+            detail["signed_as"] = signature.key
+        audit = AuditRecorded(
+            kind="refused", tenant=known, subject_id=identity, worker="guard", at=self._clock_ms(), detail=detail
+        )
+        return [outcome_output(outcome, "guard"), audit_output(audit, identity)]
 
     async def note(self, records: Sequence[Record]) -> None:
         """Notes how far the input was read."""
         for topic in {record.topic for record in records}:
             last = {r.partition: (r.offset, "") for r in records if r.topic == topic}
             await self._inputs.note_positions(topic, last)
+
+
+def audit_output(audit: AuditRecorded, event_id: str) -> Output:
+    """Kinds and ids, and never a body, for whoever watches over security."""
+    tenant = audit.tenant or ""
+    return tenant_output(
+        TOPICS.audit, audit, tenant=tenant, key=tenant.encode(), event_id=event_id, worker=audit.worker
+    )
 
 
 def append(entry: EntryLogged) -> Output:

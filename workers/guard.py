@@ -5,43 +5,64 @@ Admits incidents into the log, in one order a tenant, and holds back what a pers
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
+import structlog
+
+from twiceshy.core.burst import Counted, counted, subjects
 from twiceshy.core.ids import derive, event_id
-from twiceshy.core.scan import Finding, scan
+from twiceshy.core.judging import Judged, judged
+from twiceshy.core.redact import Redactor, SecretInKeyError
+from twiceshy.core.scan import RULES_VERSION
 from twiceshy.core.temporal import effective_revision_time
 from twiceshy.errors import PoisonError
 from twiceshy.events.chain import Admission, EntryLogged
+from twiceshy.events.common import milliseconds
 from twiceshy.events.incident import IncidentConcluded
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.events.quarantine import AuditRecorded, IncidentQuarantined, QuarantineReason
 from twiceshy.settings import Settings
-from twiceshy.stores.notes import Decided, Decisions, Progress
+from twiceshy.stores.decisions import HOLD, Asked, Decided, Decisions
+from twiceshy.stores.notes import Progress
 from twiceshy.stores.quarantine import Quarantine
 from twiceshy.stream.chain import outcome_output, tenant_output
 from twiceshy.stream.codec import Attributes, decode
 from twiceshy.stream.outputs import tenant_partition
 from twiceshy.stream.records import Output, Record
 from twiceshy.stream.topics import TOPICS
-from workers.entrance import ADMITTED, Entrance, append, canonical_hash, stamped, wall_clock_ms
+from workers.entrance import ADMITTED, Entrance, append, audit_output, canonical_hash, stamped, wall_clock_ms
 from workers.room import Room
 
-HELD = "hold"
-HELD_BEFORE = Finding(rule="held-by-earlier-rules", category="prompt_injection", where="")
+INJECTION = "prompt_injection"
+BURST = "burst"
+HELD_BEFORE = QuarantineReason(rule="held-by-earlier-rules", category=INJECTION)
 """Why an event is held that came again after the rules changed: the first decision about it stands."""
 
+SOURCES_KEPT = 256
 LogEnd = Callable[[int], Awaitable[int]]
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A valid incident event, and what guard found in it."""
+    """A valid incident event: what guard makes of it, how far it is trusted, and the windows that it counts in.
+
+    ``attributes`` and the incident are redacted: from here on nothing has the text as it came.
+    """
 
     event_id: str
     attributes: Attributes
-    incident: IncidentConcluded
-    findings: tuple[Finding, ...]
+    signed_by: str | None
+    judged: Judged
+    trust: float
+    counted: Counted
+
+    @property
+    def incident(self) -> IncidentConcluded:
+        return self.judged.incident
 
 
 class GuardStage:
@@ -60,23 +81,49 @@ class GuardStage:
     ) -> None:
         self.name = "guard-backfill" if backfill else "guard"
         self._settings = settings
+        self._decisions = decisions
         self._quarantine = quarantine
         self._progress = progress
         self._log_end = log_end
         self._backfill = backfill
+        self._clock_ms = clock_ms
+        self._redactors = {tenant: Redactor(settings.internal_hosts.get(tenant, ())) for tenant in settings.tenants}
+        # There are few sources, and each event names one.
+        self._sources = {tenant: lru_cache(SOURCES_KEPT)(one.text) for tenant, one in self._redactors.items()}
         self._rooms: dict[int, Room] = {}
         topic = TOPICS.incidents_backfill if backfill else TOPICS.incidents_concluded
         self._entrance = Entrance(topic, settings, decisions, progress, clock_ms)
 
     def decode(self, record: Record) -> Incoming:
-        """The incident in a record, checked against all that guard refuses."""
+        """The incident in a record, checked against all that guard refuses, and judged."""
         record, about = self._entrance.opened(record)
-        incident = decode(record, IncidentConcluded)
-        times = {"concluded_at": incident.concluded_at}
-        times |= {f"facts.{index}.valid_from": fact.valid_from for index, fact in enumerate(incident.facts)}
-        self._entrance.check(incident.tenant, times)
-        identity = event_id(incident.tenant, about.source, about.id, record.value or b"")
-        return Incoming(identity, about, incident, scan(incident))
+        speaker = self._entrance.speaker(record, about)
+        said = decode(record, IncidentConcluded)
+        speaker.may_say(said.tenant, said.origin.name)
+        times = {"concluded_at": said.concluded_at}
+        times |= {f"facts.{index}.valid_from": fact.valid_from for index, fact in enumerate(said.facts)}
+        self._entrance.check(said.tenant, times)
+        redactor = self._redactors[said.tenant]
+        try:
+            found = judged(_filed(said, speaker.origin(said.origin.name)), redactor)
+        except SecretInKeyError as error:
+            raise PoisonError(error.code, str(error)) from None
+        origin = found.incident.origin.name
+        return Incoming(
+            event_id=event_id(said.tenant, about.source, about.id, record.value or b""),
+            attributes=replace(about, id=redactor.text(about.id), source=self._sources[said.tenant](about.source)),
+            signed_by=speaker.name or None,
+            judged=found,
+            trust=found.trust(speaker.trust(origin, self._settings)),
+            counted=self._counted(found.incident, record),
+        )
+
+    def _counted(self, incident: IncidentConcluded, record: Record) -> Counted:
+        """The windows of an incident, at the broker's time where the broker keeps it."""
+        known = self._settings.origins.get(incident.origin.name)
+        at_ms = milliseconds(incident.concluded_at) if self._backfill else record.appended_ms
+        limits = self._settings.burst.of_origin(known.burst_max if known else None)
+        return counted(incident, limits, listed=known is not None, at_ms=at_ms, backfill=self._backfill)
 
     async def has_room(self, batch: Sequence[Incoming]) -> bool:
         if not self._backfill:
@@ -92,85 +139,99 @@ class GuardStage:
 
     async def handle(self, batch: Sequence[Incoming]) -> list[list[Output]]:
         asked = [
-            (incoming.incident.tenant, incoming.event_id, HELD if incoming.findings else ADMITTED) for incoming in batch
+            Asked(
+                incoming.incident.tenant,
+                incoming.event_id,
+                HOLD if incoming.judged.findings else ADMITTED,
+                incoming.counted,
+            )
+            for incoming in batch
         ]
-        decided = await self._entrance.decide(asked)
-        outputs = []
-        for incoming, decision in zip(batch, decided, strict=True):
-            if decision.verdict == ADMITTED:
-                outputs.append([self._append(incoming, decision)])
-            else:
-                outputs.append(await self._hold(incoming, decision))
-        return outputs
+        decided = list(zip(batch, await self._decisions.decide_counted(asked, self._clock_ms()), strict=True))
+        items = [self._item(incoming, decision) for incoming, decision in decided if decision.verdict != ADMITTED]
+        # One that came before is told as it stands: a person may have decided on it since.
+        standing = {item.event_id: item for item in await self._quarantine.hold(items)}
+        return [
+            [append(self._entry(incoming, decision.admitted_at))]
+            if decision.verdict == ADMITTED
+            else self._held(standing[incoming.event_id], decision)
+            for incoming, decision in decided
+        ]
 
-    def _append(self, incoming: Incoming, decision: Decided) -> Output:
-        incident = incoming.incident
-        entry = EntryLogged(
+    def _entry(self, incoming: Incoming, admitted_at: int) -> EntryLogged:
+        about, found = incoming.attributes, incoming.judged
+        return EntryLogged(
             event_id=incoming.event_id,
-            tenant=incident.tenant,
+            tenant=found.incident.tenant,
             kind="incident",
-            ce_source=incoming.attributes.source,
-            ce_id=incoming.attributes.id,
-            revised_at=effective_revision_time(incoming.attributes.time_ms, decision.admitted_at),
-            admitted_at=decision.admitted_at,
-            settings=stamped(self._settings, self._settings.trust(incident.origin.name)),
-            admission=Admission(how="clean"),
-            content_hash=content_hash(incident),
+            ce_source=about.source,
+            ce_id=about.id,
+            revised_at=effective_revision_time(about.time_ms, admitted_at),
+            admitted_at=admitted_at,
+            settings=stamped(self._settings, incoming.trust),
+            admission=Admission(how="clean", signed_by=incoming.signed_by),
+            masked=found.masked,
+            risky=found.risky,
+            content_hash=content_hash(found.incident),
             backfill=self._backfill,
-            incident=incident,
+            incident=found.incident,
         )
-        return append(entry)
 
-    async def _hold(self, incoming: Incoming, decision: Decided) -> list[Output]:
-        incident, findings = incoming.incident, incoming.findings or (HELD_BEFORE,)
-        item = IncidentQuarantined(
-            item_id=derive("quarantined", incoming.event_id),
-            event_id=incoming.event_id,
-            tenant=incident.tenant,
-            origin=incident.origin.name,
-            content_hash=content_hash(incident),
-            incident=incident,
-            reasons=tuple(
-                QuarantineReason(rule=found.rule, category=found.category, detail=found.where) for found in findings
-            ),
-            held_at=decision.admitted_at,
-            expires_at=decision.admitted_at + int(self._settings.quarantine_hours * 3_600_000),
-        )
-        await self._quarantine.hold(item)
-        outcome = self._outcome(incoming, "quarantined", findings[0].rule)
+    def _held(self, item: IncidentQuarantined, decision: Decided) -> list[Output]:
+        tenant, rules = item.tenant, [reason.rule for reason in item.reasons]
+        log.info("held", event_id=item.event_id, item_id=item.item_id, tenant=tenant, rules=rules)
         audit = AuditRecorded(
-            kind=findings[0].category,
-            tenant=incident.tenant,
+            kind=BURST if all(reason.category == BURST for reason in item.reasons) else INJECTION,
+            tenant=tenant,
             subject_id=item.item_id,
             worker="guard",
             at=decision.admitted_at,
+            detail={"rules": ", ".join(rules)},
         )
-        tenant, identity = incident.tenant, incoming.event_id
+        outcome = IncidentOutcome(
+            event_id=item.event_id,
+            tenant=tenant,
+            origin=item.origin,
+            fingerprint=item.incident.fingerprint,
+            outcome="quarantined",
+            reason=rules[0],
+            detail=f"It is held until a person decides on it: twiceshy quarantine show {item.item_id}",
+        )
+        key, identity = item.item_id.encode(), item.event_id
         return [
             tenant_output(
-                TOPICS.incidents_quarantined,
-                item,
-                tenant=tenant,
-                key=item.item_id.encode(),
-                event_id=identity,
-                worker="guard",
+                TOPICS.incidents_quarantined, item, tenant=tenant, key=key, event_id=identity, worker="guard"
             ),
-            tenant_output(TOPICS.audit, audit, tenant=tenant, key=tenant.encode(), event_id=identity, worker="guard"),
+            audit_output(audit, identity),
             outcome_output(outcome, "guard"),
         ]
 
-    def _outcome(self, incoming: Incoming, outcome: Any, reason: str) -> IncidentOutcome:
-        return IncidentOutcome(
+    def _item(self, incoming: Incoming, decision: Decided) -> IncidentQuarantined:
+        about, found = incoming.attributes, incoming.judged
+        return IncidentQuarantined(
+            item_id=derive("quarantined", incoming.event_id),
             event_id=incoming.event_id,
-            tenant=incoming.incident.tenant,
-            origin=incoming.incident.origin.name,
-            fingerprint=incoming.incident.fingerprint,
-            outcome=outcome,
-            reason=reason,
+            tenant=found.incident.tenant,
+            origin=found.incident.origin.name,
+            subject=subjects(found.incident)[0],
+            content_hash=content_hash(found.incident),
+            incident=found.incident,
+            reasons=reasons(found, decision) or (HELD_BEFORE,),
+            rules_version=RULES_VERSION,
+            flagged=decision.flagged,
+            held_at=decision.admitted_at,
+            expires_at=decision.admitted_at + int(self._settings.quarantine_hours * 3_600_000),
+            ce_source=about.source,
+            ce_id=about.id,
+            time_ms=about.time_ms,
+            masked=found.masked,
+            risky=found.risky,
+            trust=incoming.trust,
+            backfill=self._backfill,
         )
 
     def give_up(self, record: Record, error: PoisonError) -> list[Output]:
-        return [self._entrance.refused(record, error)]
+        return self._entrance.refused(record, error)
 
     async def finished(self, batch: Sequence[Incoming], records: Sequence[Record]) -> None:
         await self._entrance.note(records)
@@ -181,10 +242,27 @@ class GuardStage:
             "event_id": entry.event_id,
             "tenant": incident.tenant,
             "origin": incident.origin.name,
-            "verdict": HELD if entry.findings else ADMITTED,
+            "masked": sum(entry.judged.masked.values()),
         }
+
+
+def reasons(found: Judged, decision: Decided) -> tuple[QuarantineReason, ...]:
+    """Why an event is held: each rule with the field that it matched, each window that went over its limit."""
+    rules = [QuarantineReason(rule=one.rule, category=one.category, detail=one.where) for one in found.findings]
+    bursts = [
+        QuarantineReason(rule=f"burst-{one.kind}", category=BURST, detail=one.name, burst_count=one.count)
+        for one in decision.bursts
+    ]
+    return (*rules, *bursts)
 
 
 def content_hash(incident: IncidentConcluded) -> str:
     """The hash of what an incident says, but for the id that its origin's event has."""
     return canonical_hash(incident, {"origin": {"event_id"}})
+
+
+def _filed(incident: IncidentConcluded, origin: str) -> IncidentConcluded:
+    """The incident under the name that its origin is filed under."""
+    if origin == incident.origin.name:
+        return incident
+    return incident.model_copy(update={"origin": incident.origin.model_copy(update={"name": origin})})

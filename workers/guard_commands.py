@@ -2,8 +2,8 @@
 
 Admits what operators ask of the memory into the log, in the tenant's one order with its incidents.
 
-Whoever may write to the topic may give any command to any tenant: its access list decides, and `who` is noted, not
-proved. So nobody but operators gets the right to write there.
+While no credential is configured, whoever may write to the topic may give any command to any tenant: its access list
+decides. With credentials, each command is signed by one that is good for it. `who` is noted, not proved.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,16 +18,16 @@ from twiceshy.core.ids import event_id
 from twiceshy.core.temporal import effective_revision_time
 from twiceshy.errors import PoisonError
 from twiceshy.events.catalogue import TYPE_OF
-from twiceshy.events.chain import Admission, EntryLogged, LoggedCommand, OriginInvalidation
+from twiceshy.events.chain import Admission, Compaction, EntryLogged, LoggedCommand, OriginInvalidation
 from twiceshy.events.commands import Command, ModeChangeRequested
 from twiceshy.events.quarantine import AuditRecorded
 from twiceshy.settings import Settings
-from twiceshy.stores.notes import Decisions, Progress
-from twiceshy.stream.chain import tenant_output
+from twiceshy.stores.decisions import Decisions
+from twiceshy.stores.notes import Progress
 from twiceshy.stream.codec import Attributes, decode, event_model
 from twiceshy.stream.records import Output, Record
 from twiceshy.stream.topics import TOPICS
-from workers.entrance import ADMITTED, Entrance, append, canonical_hash, stamped, wall_clock_ms
+from workers.entrance import ADMITTED, Entrance, append, audit_output, canonical_hash, stamped, wall_clock_ms
 
 _LOGGED: TypeAdapter[LoggedCommand] = TypeAdapter(Annotated[LoggedCommand, Field(discriminator="kind")])
 
@@ -39,6 +39,8 @@ class Given:
     event_id: str
     attributes: Attributes
     command: LoggedCommand
+    credential: str | None = None
+    """The one that signed it."""
 
 
 class GuardCommandsStage:
@@ -58,16 +60,19 @@ class GuardCommandsStage:
     def decode(self, record: Record) -> Given:
         """The command in a record, checked against all that guard refuses."""
         record, about = self._entrance.opened(record)
+        speaker = self._entrance.speaker(record, about)
         model = event_model(about)
         if model is ModeChangeRequested:
             raise PoisonError("unsupported", "The mode cannot be changed yet: leave this out, memory is active.")
         requested = decode(record, model)
         if not isinstance(requested, Command):
             raise TypeError(f"{about.type} is declared for {TOPICS.memory_commands.name} and is no command")
+        command = logged_command(requested)
+        speaker.may_command(command.tenant, command.kind)
         times = {name: value for name, value in requested if isinstance(value, datetime)}
         self._entrance.check(requested.tenant, times)
         identity = event_id(requested.tenant, about.source, about.id, record.value or b"")
-        return Given(identity, about, logged_command(requested))
+        return Given(identity, about, command, speaker.name)
 
     async def has_room(self, batch: Sequence[Given]) -> bool:
         return True
@@ -81,14 +86,20 @@ class GuardCommandsStage:
         return outputs
 
     def give_up(self, record: Record, error: PoisonError) -> list[Output]:
-        return [self._entrance.refused(record, error)]
+        return self._entrance.refused(record, error)
 
     async def finished(self, batch: Sequence[Given], records: Sequence[Record]) -> None:
         await self._entrance.note(records)
 
     def describe(self, entry: Given) -> dict[str, Any]:
         command = entry.command
-        return {"event_id": entry.event_id, "tenant": command.tenant, "kind": command.kind, "who": command.who}
+        return {
+            "event_id": entry.event_id,
+            "tenant": command.tenant,
+            "kind": command.kind,
+            "who": command.who,
+            "credential": entry.credential,
+        }
 
 
 def logged_command(requested: Command) -> LoggedCommand:
@@ -109,24 +120,25 @@ def entry_of(given: Given, admitted_at: int, settings: Settings) -> EntryLogged:
         revised_at=effective_revision_time(about.time_ms, admitted_at),
         admitted_at=admitted_at,
         settings=stamped(settings, OPERATOR_TRUST),
-        admission=Admission(how="clean"),
+        admission=Admission(how="clean", signed_by=given.credential),
         content_hash=canonical_hash(command),
         command=command,
     )
 
 
 def _audited(given: Given, at: int) -> list[Output]:
-    """An origin's purge is told to whoever watches over security: who took away what, and not why."""
+    """What takes something away for good is told to whoever watches over security: who did it, and not why."""
     command = given.command
-    if not isinstance(command, OriginInvalidation):
+    if isinstance(command, OriginInvalidation):
+        kind, told = "origin_purge", {"origin": command.origin, "block": "yes" if command.block else "no"}
+    elif isinstance(command, Compaction):
+        kind, told = "compaction", {"before": command.before.isoformat()}
+    else:
         return []
+    told["who"] = command.who
+    if given.credential:
+        told["credential"] = given.credential
     audit = AuditRecorded(
-        kind="origin_purge",
-        tenant=command.tenant,
-        subject_id=given.event_id,
-        worker="guard",
-        at=at,
-        detail={"origin": command.origin, "who": command.who, "block": "yes" if command.block else "no"},
+        kind=kind, tenant=command.tenant, subject_id=given.event_id, worker="guard", at=at, detail=told
     )
-    key, identity = command.tenant.encode(), given.event_id
-    return [tenant_output(TOPICS.audit, audit, tenant=command.tenant, key=key, event_id=identity, worker="guard")]
+    return [audit_output(audit, given.event_id)]

@@ -208,6 +208,7 @@ class Recall:
             for rank, (item, score) in enumerate(shown, start=1)
         )
         told: dict[str, Any] = {name: tuple(getattr(items, name)) for name in BESIDE if name in request.include}
+        told["denied"] = tuple(items.denied)
         told["results"] = results if "episodes" in request.include else ()
         return fitted(reply.model_copy(update=told), request.max_tokens)
 

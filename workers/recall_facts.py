@@ -4,17 +4,17 @@ A version of a fact stands in the graph. How far it can be trusted is derived, a
 observations at all places where its subject's names have any.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from twiceshy.core.aliases import NO_NAMES, Names, place
 from twiceshy.core.believing import Evidence
-from twiceshy.core.facts import claimed, fact_slot
+from twiceshy.core.facts import claimed, fact_slot, slot_parts
 from twiceshy.core.memory import Claimed, Row
 from twiceshy.core.temporal import FOREVER, Segment
 from twiceshy.events.common import instant
-from twiceshy.events.recall import Claim, Fact
+from twiceshy.events.items import Claim, Denied, Fact
 from twiceshy.stores import cypher
 from twiceshy.stores.graph import Graph
 from twiceshy.stores.points import Scope
@@ -61,10 +61,14 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """``withheld``: something was found that only purged origins say."""
+    """``withheld``: something was found that only purged origins say.
+
+    ``denied`` is what would hold, but for a claim that is trusted less.
+    """
 
     facts: tuple[Fact, ...] = ()
     withheld: bool = False
+    denied: tuple[Denied, ...] = ()
 
 
 async def read_facts(
@@ -82,17 +86,40 @@ async def read_facts(
         subjects, mentioning = list(dict.fromkeys([*subjects, *(names.resolved(row[0]) for row in rows)])), ()
     if not subjects and not mentioning:
         return Facts()
-    rows = await graph.read(
+    [[holding, held]] = await graph.read(
         cypher.FACTS_ABOUT, subjects=subjects, first=list(asked), mentioning=mentioning, **bound(scope)
     )
-    versions = [Told(*row) for row in rows]
+    versions = [Told(*row) for row in holding]
     spans: dict[str, Span] = {}
     for version in versions:
         for ref in names.group(version.subject):
             start, end = spans.get(place(ref, version.predicate), (version.t_valid, version.t_invalid))
             spans[place(ref, version.predicate)] = min(start, version.t_valid), max(end, version.t_invalid)
+    for subject, predicate in held:
+        for ref in names.group(subject):
+            spans.setdefault(place(ref, predicate), (scope.as_of, scope.as_of + 1))
     claims = await read_claims(graph, spans, scope.known_at, names)
-    return judged(versions, await read_evidence(graph, scope, claims), scope.known_at)
+    evidence = await read_evidence(graph, scope, claims)
+    found = judged(versions, evidence, scope.known_at)
+    return replace(found, denied=_denied(evidence, {version.slot for version in versions}, scope.as_of))
+
+
+def _denied(evidence: Evidence, holding: Collection[str], as_of: int) -> tuple[Denied, ...]:
+    """Of which slots, but for those where something holds, that is only by a claim that is trusted less."""
+    found = []
+    for slot in sorted(evidence.slots() - set(holding)):
+        if displaced := evidence.denied(slot, as_of):
+            subject, predicate = slot_parts(slot)
+            by = evidence.denied_by(slot, as_of)
+            found.append(
+                Denied(
+                    subject=subject,
+                    predicate=predicate,
+                    denied_by=None if by is None else _claim(by),
+                    contested_by=as_claims(displaced),
+                )
+            )
+    return tuple(found)
 
 
 async def read_claims(graph: Graph, spans: Mapping[str, Span], known_at: int, names: Names) -> list[Claimed]:
@@ -152,6 +179,8 @@ def told_of(version: Told, evidence: Evidence, slot: str, segment: Segment, know
         "predicate": version.predicate,
         "object": version.object,
         "contested_by": as_claims(contested_by),
+        "incidents": len({one.seen.incident for one in supporters}),
+        "origins": len({one.said["origin"] for one in supporters}),
         **stamps(version.t_valid, version.t_invalid, version.t_created, version.t_expired),
     }
 
@@ -176,15 +205,16 @@ def withheld_at_last(version: Told, said: Iterable[Row], standing: Standing, sco
 
 
 def as_claims(claims: Sequence[Claimed]) -> tuple[Claim, ...]:
-    return tuple(
-        Claim(
-            id=one.said["observation_id"],
-            object=one.seen.object,
-            holds=one.seen.holds,
-            origin=one.said["origin"],
-            trust=one.seen.trust,
-            valid_from=instant(one.seen.valid_from),
-            valid_to=None if one.seen.valid_to == FOREVER else instant(one.seen.valid_to),
-        )
-        for one in claims[:CLAIMS_MAX]
+    return tuple(_claim(one) for one in claims[:CLAIMS_MAX])
+
+
+def _claim(one: Claimed) -> Claim:
+    return Claim(
+        id=one.said["observation_id"],
+        object=one.seen.object,
+        holds=one.seen.holds,
+        origin=one.said["origin"],
+        trust=one.seen.trust,
+        valid_from=instant(one.seen.valid_from),
+        valid_to=None if one.seen.valid_to == FOREVER else instant(one.seen.valid_to),
     )

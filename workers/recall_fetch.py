@@ -14,17 +14,16 @@ from twiceshy.core.facts import claimed
 from twiceshy.core.memory import Row
 from twiceshy.core.purges import purged
 from twiceshy.core.temporal import FOREVER
-from twiceshy.events.recall import (
+from twiceshy.events.items import (
     Episode,
     Fact,
-    ItemsReplied,
-    ItemsRequested,
     Lesson,
     MistakeItem,
     Playbook,
     Rule,
     Why,
 )
+from twiceshy.events.recall import ItemsReplied, ItemsRequested
 from twiceshy.stores import cypher
 from workers.recall_doubts import read_doubted
 from workers.recall_facts import EVER, Told, known_again, read_evidence, read_observations, told_of, withheld_at_last

@@ -10,7 +10,8 @@ from typing import Any
 
 from twiceshy.core.aliases import Names
 from twiceshy.core.purges import hides, purged
-from twiceshy.events.recall import Fact, Include, Lesson, MistakeItem, Playbook, Rule
+from twiceshy.events.items import Denied, Fact, Lesson, MistakeItem, Playbook, Rule
+from twiceshy.events.recall import Include
 from twiceshy.stores import cypher
 from twiceshy.stores.graph import Graph
 from twiceshy.stores.points import Scope
@@ -48,6 +49,7 @@ class Items:
     mistakes: list[MistakeItem] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
     facts: Sequence[Fact] = ()
+    denied: Sequence[Denied] = ()
     withheld: bool = False
 
 
@@ -64,7 +66,7 @@ async def read_graph(graph: Graph, scope: Scope, names: Names, wanted: Wanted) -
         return await read_facts(graph, scope, names, wanted.asked, wanted.beside)
 
     items, about = await asyncio.gather(_incidents(graph, scope, wanted), facts())
-    items.facts = about.facts
+    items.facts, items.denied = about.facts, about.denied
     items.withheld = about.withheld or hides(scope.purges, scope.known_at)
     return items
 

@@ -17,7 +17,8 @@ from twiceshy.core.fusion import Scored, fuse
 from twiceshy.core.lexical import query_weights
 from twiceshy.core.mentions import Asked, Known, Mention, known, scored
 from twiceshy.errors import TransientError, TwiceshyError
-from twiceshy.events.recall import Leg, Why
+from twiceshy.events.items import Why
+from twiceshy.events.recall import Leg
 from twiceshy.stores import cypher
 from twiceshy.stores.embeddings import EmbeddingsClient, Vector
 from twiceshy.stores.points import Hit, Scope, Search

@@ -10,11 +10,20 @@ from typing import Any
 
 from twiceshy.core.believing import floored
 from twiceshy.core.ids import incident_parts
+from twiceshy.core.risky import risky
 from twiceshy.core.temporal import FOREVER
 from twiceshy.core.texts import lexical_text
 from twiceshy.events.common import instant
 from twiceshy.events.incident import IncidentConcluded
-from twiceshy.events.recall import Episode, Lesson, MistakeItem, Playbook, Rule, SupersededBy, Why
+from twiceshy.events.items import (
+    Episode,
+    Lesson,
+    MistakeItem,
+    Playbook,
+    Rule,
+    SupersededBy,
+    Why,
+)
 
 SUPERSEDED_BY_MAX = 20
 
@@ -56,6 +65,7 @@ class Remembered:
 
     def episode(self, rank: int, score: float, why: Why) -> Episode:
         told = self.incident
+        cause = told.cause.statement if told.cause else None
         return Episode(
             id=self.version_id,
             origin=self.origin,
@@ -66,7 +76,7 @@ class Remembered:
             fingerprint=told.fingerprint,
             title=told.title,
             summary=told.summary,
-            cause=told.cause.statement if told.cause else None,
+            cause=cause,
             cause_category=told.cause.category if told.cause else None,
             resolution=told.resolution,
             severity=told.severity,
@@ -78,6 +88,7 @@ class Remembered:
             code_refs=told.code_refs,
             links=told.links,
             superseded_by=self.superseded_by,
+            risky=risky("\n".join(filter(None, (told.title, told.summary, cause, told.resolution)))),
         )
 
 
@@ -104,11 +115,12 @@ def superseded_by(claims: Iterable[tuple[str, float, int]], trust: float) -> tup
 
 
 def lesson(row: Row, *, doubted: bool) -> Lesson:
-    return Lesson(**_taught(row, doubted), text=row[6] or "")
+    return Lesson(**_taught(row, doubted), text=row[6] or "", risky=risky(row[6] or ""))
 
 
 def playbook(row: Row, *, doubted: bool) -> Playbook:
-    return Playbook(**_taught(row, doubted), steps=tuple(row[6] or ()))
+    steps = tuple(row[6] or ())
+    return Playbook(**_taught(row, doubted), steps=steps, risky=risky("\n".join(steps)))
 
 
 def mistake(row: Row, *, doubted: bool) -> MistakeItem:
@@ -128,7 +140,7 @@ def _taught(row: Row, doubted: bool) -> dict[str, Any]:
 
 
 def rule(row: Row) -> Rule:
-    version_id, category, statement, rests_on, incidents, trust, *stamped = row
+    version_id, category, statement, rests_on, incidents, origins, trust, *stamped = row
     return Rule(
         id=version_id,
         origin=None,
@@ -137,5 +149,6 @@ def rule(row: Row) -> Rule:
         category=category,
         statement=statement,
         incidents=incidents,
+        origins=origins,
         **stamps(*stamped),
     )

@@ -6,15 +6,8 @@ A reply has room for so much: what the caller has tokens for, and what the broke
 from typing import Any
 
 from twiceshy.events.common import Event
-from twiceshy.events.recall import (
-    AliasesReplied,
-    Episode,
-    HistoryReplied,
-    ItemsReplied,
-    RecallReplied,
-    Reply,
-    ValueReplied,
-)
+from twiceshy.events.items import Episode
+from twiceshy.events.recall import AliasesReplied, HistoryReplied, ItemsReplied, RecallReplied, Reply, ValueReplied
 from twiceshy.stream.codec import encode
 
 REPLY_BYTES_MAX = 900_000
@@ -22,7 +15,7 @@ BYTES_PER_TOKEN = 4
 
 NO_ROOM = "Not all of it has room in a reply."
 
-PARTS = ("results", "lessons", "playbooks", "rules", "mistakes", "facts")
+PARTS = ("results", "lessons", "playbooks", "rules", "mistakes", "facts", "denied")
 """In the order in which they get room."""
 
 

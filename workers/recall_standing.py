@@ -12,7 +12,7 @@ from twiceshy.core.aliases import Names, folded, folded_ref
 from twiceshy.core.temporal import FOREVER
 from twiceshy.errors import TransientError
 from twiceshy.events.common import instant, milliseconds
-from twiceshy.events.recall import Withheld
+from twiceshy.events.items import Withheld
 from twiceshy.stores.generations import Generations
 from twiceshy.stores.graph import Graph, Graphs
 from twiceshy.stores.points import Scope

@@ -15,7 +15,8 @@ from twiceshy.core.memory import Row
 from twiceshy.core.purges import purged
 from twiceshy.core.temporal import access_count, reaffirmed_by
 from twiceshy.events.common import instant
-from twiceshy.events.recall import FactVersion, HistoryReplied, HistoryRequested, ValueReplied, ValueRequested
+from twiceshy.events.items import FactVersion
+from twiceshy.events.recall import HistoryReplied, HistoryRequested, ValueReplied, ValueRequested
 from twiceshy.stores import cypher
 from workers.recall_facts import (
     EVER,

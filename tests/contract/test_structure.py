@@ -11,7 +11,7 @@ ALLOWED = {
     "twiceshy.logs": set(),
     "twiceshy.events": {"twiceshy.core", "twiceshy.contracts"},
     "twiceshy.core": {"twiceshy.events"},
-    "twiceshy.settings": {"twiceshy.events", "twiceshy.core"},
+    "twiceshy.settings": {"twiceshy.events", "twiceshy.core", "twiceshy.errors"},
     "twiceshy.stores": {"twiceshy.events", "twiceshy.core", "twiceshy.errors", "twiceshy.settings"},
     "twiceshy.stream": {
         "twiceshy.events",

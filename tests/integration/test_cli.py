@@ -142,7 +142,7 @@ async def test_doctor_finds_a_running_stack_well(examples: Stack) -> None:
 async def test_doctor_says_of_every_part_that_it_is_away(tmp_path: Path) -> None:
     ended = await twiceshy("doctor", "--json", folder=tmp_path)
     well = [check["part"] for check in ended.json["checks"] if check["well"]]
-    assert (ended.code, well) == (1, ["stack"])
+    assert (ended.code, well) == (1, ["stack", "credentials"])
 
 
 async def test_line_that_is_refused_is_told_and_the_others_are_remembered(stack: Stack) -> None:
@@ -205,7 +205,7 @@ async def up(folder: Path) -> AsyncIterator[Any]:
 
 async def test_stack_that_is_stopped_and_started_gives_the_same_answer(tmp_path: Path) -> None:
     runtime, ask = tmp_path / "runtime", ("recall", "a pool was too small", "--json")
-    given = lines(*(incident(number) for number in range(40)))
+    given = lines(*(incident(number, facts=[]) for number in range(40)))
     async with up(tmp_path / "data"):
         await published(await twiceshy("publish", "-", "--json", folder=runtime, stdin=given), count=40)
         before = await twiceshy(*ask, folder=runtime)

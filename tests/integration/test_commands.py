@@ -264,7 +264,8 @@ async def test_every_command_of_the_client_is_logged_as_it_was_given(rig: Rig) -
     assert {(entry.command.who, entry.command.why) for entry in logged if entry.command} == {tuple(ASKED.values())}
     audits = [AuditRecorded.model_validate_json(value) for value in await values(rig, TOPICS.audit, "public")]
     assert [(audit.kind, audit.subject_id, audit.detail) for audit in audits if audit.tenant == "public"] == [
-        ("origin_purge", event_ids[3], {"origin": "hoaxer", "who": "ada", "block": "yes"})
+        ("origin_purge", event_ids[3], {"origin": "hoaxer", "who": "ada", "block": "yes"}),
+        ("compaction", event_ids[5], {"before": DAY.isoformat(), "who": "ada"}),
     ]
 
 

@@ -215,7 +215,7 @@ async def test_what_is_in_quarantine_is_told_when_asked_for_and_apart(
 ) -> None:
     quarantine = Quarantine(stores.stores.redis)
     for number, tenant in enumerate(("default", "demo")):
-        await quarantine.hold(held(number, tenant))
+        await quarantine.hold([held(number, tenant)])
     memory_alone = await export(stores, generation)
     asked = ("export", "--generation", generation)
     assert (await twiceshy(*asked, folder=folder)).out.splitlines() == memory_alone

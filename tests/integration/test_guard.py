@@ -1,26 +1,27 @@
 """Guard over a real Redis and a real quarantine: what it admits, holds and refuses, and that it decides once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from collections.abc import AsyncIterator
 from uuid import uuid4
 
 import pytest
 
+from tests.guards import admitted, guard, handled, held
 from tests.incidents import incident
-from tests.memory import Memory, memory
-from tests.records import HIDDEN, NOW, Clock, record
-from twiceshy.events.chain import EntryLogged
+from tests.memory import Memory, memory, read_incidents
+from tests.records import HIDDEN, NOW, SOURCE, Clock, record
+from twiceshy.contracts import EXAMPLE_INCIDENTS
+from twiceshy.core.scan import RULES_VERSION
 from twiceshy.events.common import instant
 from twiceshy.events.outcome import IncidentOutcome
-from twiceshy.events.quarantine import AuditRecorded, IncidentQuarantined, QuarantineState
-from twiceshy.settings import OriginSettings, Settings
+from twiceshy.events.quarantine import AuditRecorded, IncidentQuarantined, QuarantineSettlement, QuarantineState
+from twiceshy.settings import OriginSettings
 from twiceshy.stores.graph import FIRST_GENERATION
-from twiceshy.stores.notes import Decisions, Progress
+from twiceshy.stores.notes import Progress
 from twiceshy.stores.quarantine import Quarantine
-from twiceshy.stream.records import Output, Record
+from twiceshy.stream.records import Record
 from twiceshy.stream.topics import TOPICS
-from workers.guard import GuardStage, Incoming
+from workers.guard import Incoming, content_hash
 
 
 @pytest.fixture(scope="module", name="stores")
@@ -41,46 +42,16 @@ def tenant() -> str:
     return f"t-{uuid4().hex[:8]}"
 
 
-def guard(
-    stores: Memory, clock: Clock, tenant: str, *, backfill: bool = False, log_ends: Sequence[int] = (), **settings: Any
-) -> GuardStage:
-    redis = stores.stores.redis
-
-    async def log_end(partition: int) -> int:
-        return log_ends[partition] if log_ends else 0
-
-    return GuardStage(
-        Settings(**{"tenants": (tenant,), **settings}),
-        Decisions(redis),
-        Quarantine(redis),
-        Progress(redis, f"{FIRST_GENERATION}-{tenant}"),
-        log_end,
-        backfill=backfill,
-        clock_ms=clock,
-    )
-
-
-async def handled(stage: GuardStage, *records: Record) -> list[list[Output]]:
-    decoded = [stage.decode(one) for one in records]
-    return await stage.handle(decoded)
-
-
-def admitted(outputs: Sequence[Output]) -> EntryLogged:
-    [output] = outputs
-    assert output.topic == TOPICS.memory_log.name
-    return EntryLogged.model_validate_json(output.value or b"")
-
-
 async def test_admitted_event_carries_the_settings_of_its_moment(stores: Memory, clock: Clock, tenant: str) -> None:
     said = incident(1, tenant, origin={"name": "statuspage"})
     stage = guard(
-        stores, clock, tenant, origins={"statuspage": OriginSettings(trust=0.9)}, many_valued=("runs_on",),
+        stores, clock, tenant, origins={"statuspage": OriginSettings(trust=0.2)}, many_valued=("runs_on",),
         rule_incidents_min=5,
     )  # fmt: skip
     [outputs] = await handled(stage, record(said, ce_time="2026-01-02T00:00:00Z"))
     logged = admitted(outputs)
     assert logged.settings.model_dump() == {
-        "origin_trust": 0.9,
+        "origin_trust": 0.2,
         "many_valued": ("runs_on",),
         "rule_incidents_min": 5,
     }
@@ -161,6 +132,82 @@ async def test_hidden_text_is_held_for_a_person_to_decide(stores: Memory, clock:
     assert (audit.kind, audit.subject_id) == ("prompt_injection", item.item_id)
     assert b"Slow." not in (outputs[1].value or b"")
     assert await Quarantine(stores.stores.redis).items(tenant) == [item]
+
+
+async def test_entry_says_what_was_masked_and_has_none_of_it(stores: Memory, clock: Clock, tenant: str) -> None:
+    said = incident(1, tenant, summary="Refused by 10.0.0.7, then by 10.0.0.7 and 10.0.0.8.")
+    [outputs] = await handled(guard(stores, clock, tenant), record(said))
+    logged = admitted(outputs)
+    assert logged.incident is not None
+    assert logged.incident.summary == "Refused by <ip-1>, then by <ip-1> and <ip-2>."
+    assert logged.masked == {"ip": 2}
+    assert logged.content_hash == content_hash(logged.incident)
+    assert b"10.0.0" not in (outputs[0].value or b"")
+
+
+async def test_host_names_are_masked_by_the_patterns_of_their_own_tenant(
+    stores: Memory, clock: Clock, tenant: str
+) -> None:
+    patterns = {tenant: (r"[a-z0-9-]+\.corp\.internal-example",)}
+    stage = guard(stores, clock, tenant, tenants=(tenant, f"{tenant}x"), internal_hosts=patterns)
+    both = [incident(1, whose, summary="db7.corp.internal-example is gone.") for whose in (tenant, f"{tenant}x")]
+    mine, other = [admitted(outputs).incident for outputs in await handled(stage, *map(record, both))]
+    assert mine is not None
+    assert other is not None
+    assert mine.summary != "db7.corp.internal-example is gone."
+    assert other.summary == "db7.corp.internal-example is gone."
+
+
+async def test_risky_advice_is_admitted_labelled_and_trusted_half_as_far(
+    stores: Memory, clock: Clock, tenant: str
+) -> None:
+    [outputs] = await handled(guard(stores, clock, tenant), record(incident(1, tenant, steps=["setenforce 0"])))
+    logged = admitted(outputs)
+    assert logged.risky != ()
+    assert logged.settings.origin_trust == 0.15
+
+
+async def test_lone_invisible_character_is_taken_out_of_what_is_admitted(
+    stores: Memory, clock: Clock, tenant: str
+) -> None:
+    said = incident(1, tenant, steps=["kube\u200bctl rollout undo"])
+    [outputs] = await handled(guard(stores, clock, tenant), record(said))
+    logged = admitted(outputs)
+    assert logged.incident is not None
+    assert logged.incident.steps == ("kubectl rollout undo",)
+
+
+async def test_item_has_all_that_an_entry_of_it_would(stores: Memory, clock: Clock, tenant: str) -> None:
+    said = incident(1, tenant, summary=f"From 10.0.0.7.{HIDDEN}", steps=["setenforce 0"], title="Disk 7 is full")
+    [outputs] = await handled(guard(stores, clock, tenant), record(said, ce_time="2026-01-02T00:00:00Z"))
+    item = held(outputs)
+    assert item.incident.summary == f"From <ip-1>.{HIDDEN}"
+    assert (item.masked, item.trust, item.rules_version) == ({"ip": 1}, 0.15, RULES_VERSION)
+    assert item.risky != ()
+    assert (item.ce_source, item.ce_id, item.time_ms) == (SOURCE, "1", 1_767_312_000_000)
+    assert item.subject.startswith("disk # is full @ service:")
+
+
+async def test_redelivery_of_what_was_decided_on_is_told_as_it_stands(
+    stores: Memory, clock: Clock, tenant: str
+) -> None:
+    stage, hidden = guard(stores, clock, tenant), record(incident(1, tenant, summary=HIDDEN))
+    [first] = await handled(stage, hidden)
+    settlement = QuarantineSettlement(event_id="decision", decision="deny", who="ada", at=NOW + 1)
+    await Quarantine(stores.stores.redis).settle(tenant, [held(first).item_id], settlement)
+    [again] = await handled(stage, hidden)
+    assert held(again).state is QuarantineState.REJECTED
+    assert [output.value for output in again[1:]] == [output.value for output in first[1:]]
+
+
+async def test_examples_are_all_admitted_by_a_guard_of_which_nothing_was_set(
+    stores: Memory, clock: Clock, tenant: str
+) -> None:
+    stage = guard(stores, clock, tenant, burst={})
+    examples = [said.model_copy(update={"tenant": tenant}) for said in read_incidents(EXAMPLE_INCIDENTS)]
+    for _ in range(2):
+        for outputs in await handled(stage, *map(record, examples)):
+            assert admitted(outputs).settings.origin_trust == 0.3
 
 
 async def test_redelivered_event_is_held_once(stores: Memory, clock: Clock, tenant: str) -> None:

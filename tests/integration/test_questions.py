@@ -9,17 +9,16 @@ from typing import Any
 import pytest
 
 from tests.memory import Memory, memory
+from twiceshy import render
 from twiceshy.events.incident import IncidentConcluded
+from twiceshy.events.items import Episode, Fact, Item, Lesson, Playbook, Rule
 from twiceshy.events.recall import (
     AliasesReplied,
     AliasesRequested,
     EntitiesReplied,
     EntitiesRequested,
-    Episode,
-    Fact,
     HistoryReplied,
     HistoryRequested,
-    Item,
     ItemsReplied,
     ItemsRequested,
     RecallReplied,
@@ -29,7 +28,7 @@ from twiceshy.events.recall import (
 
 TENANTS = tuple(f"team-{number}" for number in range(60))
 TRUSTED, USUAL, LITTLE = 0.9, 0.3, 0.05
-ORIGINS = {"curated": {"trust": TRUSTED}, "rumours": {"trust": LITTLE}}
+ORIGINS = {"curated": {"trust": TRUSTED}, "rumours": {"trust": LITTLE}, "handbook": {"trust": 1.0}}
 FAR = 10_000
 
 
@@ -462,6 +461,100 @@ async def test_where_nothing_holds_by_little_trust_the_displaced_is_told(team: T
     assert (await team.value(*ALICE, 150)).contested_by == ()
     await team.say(30, "surely-not", fact("acme", 200, holds=False), origin="curated")
     assert (await team.value(*ALICE, 250)).contested_by == ()
+
+
+async def test_no_reply_lets_little_trust_win_over_full_trust_unseen(team: Team) -> None:
+    await team.say(10, "sure", fact("acme", 100), fact("20", 100, predicate="pool_size"), origin="handbook")
+    await team.say(20, "doubt", fact("beta", 200), fact("20", 200, predicate="pool_size", holds=False))
+    reply = await team.ask(entities=["person:alice"])
+    [told] = reply.facts
+    assert (told.object, told.trust, told.contested) == ("beta", USUAL, True)
+    assert [(claim.object, claim.origin, claim.trust) for claim in told.contested_by] == [("acme", "handbook", 1.0)]
+    [denied] = reply.denied
+    assert (denied.subject, denied.predicate) == ("person:alice", "pool_size")
+    assert denied.denied_by is not None
+    assert (denied.denied_by.origin, denied.denied_by.trust, denied.denied_by.holds) == ("pagerduty", USUAL, False)
+    assert [(claim.object, claim.origin, claim.trust) for claim in denied.contested_by] == [("20", "handbook", 1.0)]
+    prompt = render(reply)
+    assert "> It was: person:alice works_at beta" in prompt
+    assert "> Contested: the origin “handbook”, which is trusted more (1.00), said that from" in prompt
+    assert "> Of “person:alice” “pool_size” nothing held, by the word of the origin “pagerduty” (trust 0.30)." in prompt
+    assert (await team.ask(entities=["person:alice"], known_at=15)).denied == ()
+    assert (await team.ask(entities=["person:alice"], as_of=150)).denied == ()
+    await team.order(30, "origin-invalidation", origin="pagerduty")
+    assert (await team.ask(entities=["person:alice"])).denied == ()
+
+
+async def test_what_is_rightly_denied_or_over_is_no_contest(team: Team) -> None:
+    await team.say(10, "sure", fact("acme", 100), fact("20", 100, valid_to=150, predicate="pool_size"))
+    await team.say(20, "over", fact("acme", 200, holds=False), origin="curated")
+    reply = await team.ask(entities=["person:alice"])
+    assert (reply.facts, reply.denied) == ((), ())
+
+
+async def test_one_of_many_objects_is_denied_by_itself(team: Team) -> None:
+    said = [fact(name, 100, predicate="depends_on") for name in ("db", "cache")]
+    await team.say(10, "sure", *said, origin="curated")
+    await team.say(20, "doubt", fact("db", 200, predicate="depends_on", holds=False), origin="rumours")
+    reply = await team.ask(entities=["person:alice"])
+    assert [told.object for told in reply.facts] == ["cache"]
+    assert [[claim.object for claim in denied.contested_by] for denied in reply.denied] == [["db"]]
+
+
+# In how many incidents, of how many origins
+
+
+async def test_a_fact_says_by_how_many_incidents_and_origins_it_was_seen(team: Team) -> None:
+    await team.say(10, "first", fact("acme", 100))
+    await team.say(20, "second", fact("acme", 120))
+    await team.say(30, "third", fact("acme", 130), origin="curated")
+    await team.say(40, "third", fact("acme", 130), origin="curated", title="Told again")
+
+    async def seen(**when: Any) -> list[tuple[int | None, int | None]]:
+        reply = await team.ask(entities=["person:alice"], **when)
+        [fetched] = (await team.fetch(reply.facts[0].id)).items if not when else reply.facts
+        [version] = (await team.history(*ALICE)).versions
+        assert isinstance(fetched, Fact)
+        assert (fetched.incidents, fetched.origins) == (reply.facts[0].incidents, reply.facts[0].origins)
+        assert when or (version.incidents, version.origins) == (fetched.incidents, fetched.origins)
+        return [(told.incidents, told.origins) for told in reply.facts]
+
+    assert [await seen(known_at=known_at) for known_at in (15, 25, 35)] == [[(1, 1)], [(2, 1)], [(3, 2)]]
+    assert await seen() == [(3, 2)]
+    await team.order(50, "origin-invalidation", origin="curated")
+    assert await seen() == [(2, 1)]
+
+
+async def test_a_rule_says_by_how_many_incidents_and_origins_it_was_seen(team: Team) -> None:
+    told: dict[str, Any] = {"mistakes": [{"category": "missing-alert", "statement": "Nothing alerted."}]}
+    for number, origin in enumerate(("pagerduty", "pagerduty", "pagerduty", "curated", "rumours")):
+        await team.say(10 + number, f"f{number}", title="The gannet dived", origin=origin, **told)
+
+    async def seen() -> tuple[int, int | None]:
+        [rule] = (await team.ask("gannet dived")).rules
+        [fetched] = (await team.fetch(rule.id)).items
+        assert isinstance(fetched, Rule)
+        assert (fetched.incidents, fetched.origins) == (rule.incidents, rule.origins)
+        return rule.incidents, rule.origins
+
+    assert await seen() == (5, 3)
+    await team.order(30, "origin-invalidation", origin="rumours")
+    assert await seen() == (4, 2)
+
+
+async def test_what_speaks_of_risky_actions_is_labelled(team: Team) -> None:
+    told: dict[str, Any] = {"title": "The egret was blocked", "steps": ["setenforce 0", "restart"]}
+    await team.say(10, "risky", resolution="We ran setenforce 0 on the node.", **told)
+    await team.say(11, "safe", title="The egret slept", resolution="Woke it.", steps=["wake"])
+    reply = await team.ask("the egret was blocked")
+    items: list[Episode | Lesson | Playbook] = [*reply.results, *reply.lessons, *reply.playbooks]
+    labelled = {item.id for item in items if item.risky == ("disables-protection",)}
+    assert labelled == {items[place].id for place in (0, 2, 4)}
+    assert all(item.risky == () for item in items if item.id not in labelled)
+    assert {
+        one.id for one in (await team.fetch(*(item.id for item in items))).items if getattr(one, "risky", ())
+    } == labelled
+    assert render(reply).count("> Risky: its text spoke of what can do harm (disables-protection).") == 3
 
 
 # Superseded

@@ -86,8 +86,13 @@ def fact(said: str, start: float, end: float | None = None, **told: Any) -> dict
 
 
 @pytest.fixture(scope="module")
-async def told() -> AsyncIterator[Told]:
-    async with Rig("kafka", origins={"curated": {"trust": 0.9}}) as rig:
+async def told(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Told]:
+    secret = tmp_path_factory.mktemp("keys") / "tests.key"
+    secret.write_text("x" * 32)
+    everybody = {"secret": f"file:{secret}", "tenants": "*", "origins": "*", "commands": "*"}
+    async with Rig(
+        "kafka", origins={"curated": {"trust": 0.9}}, credentials={"tests": everybody}, credential="tests"
+    ) as rig:
         await rig.start_workers("chain", "recall")
         async with Told(rig) as ready:
             yield ready

@@ -5,12 +5,16 @@ from typing import Annotated
 import typer
 
 from twiceshy.cli import (
+    check,
     commands,
+    credentials,
     demo,
     doctor,
+    guard,
     imports,
     memory,
     publish,
+    quarantine,
     questions,
     rebuild,
     recall,
@@ -54,6 +58,7 @@ def _options(
 app.command()(stack.up)
 app.command()(demo.demo)
 app.command()(publish.publish)
+app.command()(check.check)
 app.command(name="import")(imports.import_)
 app.command()(recall.recall)
 app.command()(questions.history)
@@ -79,3 +84,6 @@ app.command()(reembed.reembed)
 app.command()(doctor.doctor)
 app.command()(worker.worker)
 app.add_typer(topics.app, name="topics")
+app.add_typer(credentials.app, name="credential")
+app.add_typer(quarantine.app, name="quarantine")
+app.add_typer(guard.app, name="guard")

@@ -11,6 +11,7 @@ from qdrant_client import AsyncQdrantClient
 from redis.asyncio import Redis
 
 from twiceshy.client import RecallClient
+from twiceshy.core.credentials import UNSIGNED, UNSIGNED_TRUST_MAX, covers
 from twiceshy.errors import NotReadyError, TransientError, TwiceshyError
 from twiceshy.settings import Settings, current_stack_file
 from twiceshy.stores import cypher, falkordb_settings, handover
@@ -27,6 +28,13 @@ CHECK_SECONDS_MAX = 20.0
 STANDSTILL_SECONDS_MAX = 5.0
 POLL_SECONDS = 0.1
 RECALL_DEADLINE_MS = 5_000
+
+_GUARDED = (
+    TOPICS.incidents_concluded,
+    TOPICS.incidents_backfill,
+    TOPICS.memory_commands,
+    TOPICS.quarantine_decisions,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,22 @@ async def check_stack(parts: Connections) -> str:
             f"or delete that file if you run the parts yourself."
         ) from None
     return f"The embedded stack runs as process {stack['pid']}, with its memory in {stack['data']}."
+
+
+async def check_credentials(parts: Connections) -> str:
+    settings = parts.settings
+    known = settings.known_credentials()
+    settings.signing_secret()
+    untold = [name for name in settings.trusted_origins() if not any(covers(one.origins, name) for one in known)]
+    if untold:
+        return (
+            f"No credential speaks for {', '.join(untold)}: what is said in that name is filed as "
+            f"{UNSIGNED}{untold[0]} and trusted {UNSIGNED_TRUST_MAX} at most, whatever `origins` says. Make one: "
+            f"`twiceshy credential new ID --tenant TENANT --origin {untold[0]}`."
+        )
+    if not known:
+        return "None is configured: events are unsigned, and whoever may write to the topics may give commands."
+    return f"{', '.join(one.id for one in known)}: each has its secret."
 
 
 async def check_topics(parts: Connections) -> str:
@@ -193,7 +217,7 @@ class Place:
 async def _places(consumer: AIOKafkaConsumer, progress: Progress) -> dict[str, Place]:
     inputs = progress.beside("inputs")
     places = {"guard": Place(0, 0)}
-    for topic in (TOPICS.incidents_concluded, TOPICS.incidents_backfill, TOPICS.memory_commands):
+    for topic in _GUARDED:
         places["guard"] += _place(await end_offsets(consumer, topic), await inputs.of(topic.name))
     ends = await end_offsets(consumer, TOPICS.memory_log)
     for stage in STAGES:
@@ -222,6 +246,7 @@ Check = Callable[[Connections], Awaitable[str]]
 
 CHECKS: dict[str, Check] = {
     "stack": check_stack,
+    "credentials": check_credentials,
     "kafka": check_topics,
     "falkordb": check_falkordb,
     "graphs": check_graphs,

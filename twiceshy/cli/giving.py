@@ -31,12 +31,13 @@ def requested(model: Callable[..., C], *, tenant: str | None, who: str | None, *
 
     whose = tenant_of(load_settings(), tenant)
     try:
-        return model(tenant=whose, who=who or _user(), **fields)
+        return model(tenant=whose, who=who or user(), **fields)
     except ValidationError as error:
         fail(f"The command cannot be given: {'; '.join(explained(error))}.")
 
 
-def _user() -> str:
+def user() -> str:
+    """The name under which whoever is at the keyboard asks for something."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

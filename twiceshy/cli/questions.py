@@ -21,20 +21,22 @@ from twiceshy.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from twiceshy.events.recall import (
-        AliasesReplied,
+    from twiceshy.events.items import (
         Claim,
-        EntitiesReplied,
         Episode,
         Fact,
         FactVersion,
-        HistoryReplied,
-        ItemsReplied,
         Lesson,
         MistakeItem,
         Playbook,
-        Reply,
         Rule,
+    )
+    from twiceshy.events.recall import (
+        AliasesReplied,
+        EntitiesReplied,
+        HistoryReplied,
+        ItemsReplied,
+        Reply,
         ValueReplied,
     )
     from twiceshy.settings import Settings

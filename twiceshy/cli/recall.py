@@ -21,7 +21,8 @@ from twiceshy.cli.output import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from twiceshy.events.recall import Episode, Fact, RecallReplied, RecallRequested, Why
+    from twiceshy.events.items import Denied, Episode, Fact, Lesson, Playbook, Why
+    from twiceshy.events.recall import RecallReplied, RecallRequested
     from twiceshy.settings import Settings
 
 ITEMS_MAX = 50
@@ -43,8 +44,13 @@ def recall(
     ] = None,
     deadline_ms: Annotated[int, typer.Option(min=1, max=60_000, help="How long the answer may take.")] = 2_000,
     as_json: AsJson = False,
+    prompt: Annotated[
+        bool, typer.Option("--prompt", help="Print it as text for an agent's prompt: quoted, bounded and inert.")
+    ] = False,
 ) -> None:
     """Ask the memory what is like what you see now: incidents, lessons, steps and rules."""
+    if as_json and prompt:
+        fail("The answer is printed as JSON or for a prompt: leave out --json or --prompt.")
     settings = load_settings()
     asked = _request(
         tenant=tenant_of(settings, tenant),
@@ -59,6 +65,10 @@ def recall(
     reply = run(_ask(settings, asked))
     if as_json:
         print_json(reply.model_dump(mode="json"))
+    elif prompt:
+        from twiceshy.client import render
+
+        typer.echo(render(reply), nl=False)
     else:
         show_reply(console(), reply)
     if reply.status != "ok":
@@ -131,7 +141,7 @@ def _results(reply: "RecallReplied") -> Any:
         rows.add_row(
             str(found.rank),
             Text(shown(found.fingerprint)),
-            Text(shown(f"{found.title}{_standing(found)}")),
+            Text(shown(f"{_risky(found)}{found.title}{_standing(found)}")),
             f"{found.concluded_at:%Y-%m-%d}",
             f"{found.score:.4f}",
             Text(shown(why(found.why))),
@@ -150,11 +160,33 @@ def _standing(found: "Episode") -> str:
 
 
 def _fact(told: "Fact") -> str:
-    says = f"{told.subject} {told.predicate} {told.object}"
+    says = f"{_seen(told.incidents, told.origins)}{told.subject} {told.predicate} {told.object}"
     others = [
         f"{claim.origin} says {claim.object if claim.holds else 'that nothing holds'}" for claim in told.contested_by
     ]
     return f"{says} (contested: {', '.join(others)})" if others else says
+
+
+def _denied(told: "Denied") -> str:
+    by = "an origin that was invalidated" if told.denied_by is None else told.denied_by.origin
+    others = [f"{claim.origin} says {claim.object}" for claim in told.contested_by]
+    return f"{told.subject} {told.predicate}: nothing holds, says {by} (contested: {', '.join(others)})"
+
+
+def _seen(incidents: int | None, origins: int | None) -> str:
+    """How many say so, where it is more than one."""
+    if incidents is None or incidents < 2:
+        return ""
+    counted = [_counted(incidents, "incident")] + ([] if origins is None else [_counted(origins, "origin")])
+    return f"(seen in {' of '.join(counted)}) "
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _risky(told: "Episode | Lesson | Playbook") -> str:
+    return f"(risky: {', '.join(told.risky)}) " if told.risky else ""
 
 
 def why(found: "Why") -> str:
@@ -168,10 +200,10 @@ def why(found: "Why") -> str:
 
 def _sections(reply: "RecallReplied") -> list[tuple[str, list[str]]]:
     return [
-        ("Lessons", [lesson.text for lesson in reply.lessons]),
-        ("What was done", ["; ".join(playbook.steps) for playbook in reply.playbooks]),
-        ("Rules that stand", [f"({rule.incidents} incidents) {rule.statement}" for rule in reply.rules]),
-        ("Facts", [_fact(fact) for fact in reply.facts]),
+        ("Lessons", [f"{_risky(lesson)}{lesson.text}" for lesson in reply.lessons]),
+        ("What was done", [f"{_risky(playbook)}{'; '.join(playbook.steps)}" for playbook in reply.playbooks]),
+        ("Rules that stand", [f"{_seen(rule.incidents, rule.origins)}{rule.statement}" for rule in reply.rules]),
+        ("Facts", [*map(_fact, reply.facts), *map(_denied, reply.denied)]),
     ]
 
 

@@ -31,7 +31,7 @@ def rehearse(records: Iterable[Line | Refused], settings: Settings, *, now_ms: i
             told.refused.append(record)
         elif reason := _refusal(record.incident, settings, now_ms):
             told.refused.append(Refused(record.number, reason, record.file))
-        elif findings := scan(record.incident):
+        elif findings := scan(record.incident).findings:
             reason = f"{findings[0].where}: {findings[0].rule} would be held back for a person to decide"
             told.held.append(Refused(record.number, reason, record.file))
         else:

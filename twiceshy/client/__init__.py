@@ -2,7 +2,17 @@
 
 from twiceshy.client.commands import MemoryCommands
 from twiceshy.client.outcomes import OutcomeFollower
+from twiceshy.client.prompt import render
 from twiceshy.client.publisher import IncidentPublisher
+from twiceshy.client.quarantine import QuarantineDecisions
 from twiceshy.client.recall import RecallClient, RecallTimeoutError
 
-__all__ = ["IncidentPublisher", "MemoryCommands", "OutcomeFollower", "RecallClient", "RecallTimeoutError"]
+__all__ = [
+    "IncidentPublisher",
+    "MemoryCommands",
+    "OutcomeFollower",
+    "QuarantineDecisions",
+    "RecallClient",
+    "RecallTimeoutError",
+    "render",
+]

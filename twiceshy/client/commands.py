@@ -21,6 +21,7 @@ from twiceshy.settings import Settings
 from twiceshy.stream.codec import encode, event_headers
 from twiceshy.stream.outputs import Outputs, tenant_partition
 from twiceshy.stream.records import Output
+from twiceshy.stream.signing import Signer
 from twiceshy.stream.topics import TOPICS
 from twiceshy.stream.trace import told_trace
 
@@ -33,7 +34,8 @@ class MemoryCommands:
     Each method returns the command's event id, once the broker has it on all replicas; what came of it is told by
     `OutcomeFollower` under that id (``applied``, or ``rejected`` with a reason). ``who`` asks, and ``why``, is kept in
     the log. The same command twice is two commands, unless both have the same ``command_id``: then the second changes
-    nothing and has the first one's outcome, so that a command can be given again safely.
+    nothing and has the first one's outcome, so that a command can be given again safely. Where the settings name a
+    ``credential``, commands are signed with it; guard takes no unsigned one once it knows any credential.
 
     Raises, all of them:
         ValidationError: a field is not what the command's schema says.
@@ -44,6 +46,7 @@ class MemoryCommands:
         # What is given is the broker's from then on; the journal is for what the workers send.
         configured = (settings or Settings()).model_copy(update={"journal": None})
         self._outputs = Outputs(configured, client_id, linger_ms=0)
+        self._signer = Signer(configured)
 
     async def __aenter__(self) -> Self:
         """Raises TransientError when the broker does not answer."""
@@ -121,7 +124,8 @@ class MemoryCommands:
         """Gives a command of any kind. ``traceparent`` is the W3C trace context of the caller."""
         body = encode(command)
         topic, ce_id = TOPICS.memory_commands, command_id or str(uuid4())
-        headers = event_headers(type(command), event_id=ce_id, source=SOURCE) + told_trace(traceparent)
+        headers = self._signer.signed(event_headers(type(command), event_id=ce_id, source=SOURCE), body)
+        headers += told_trace(traceparent)
         partition = tenant_partition(command.tenant, topic)
         await self._outputs.send([Output(topic.name, command.tenant.encode(), body, headers, partition)])
         return event_id(command.tenant, SOURCE, ce_id, body)

@@ -12,7 +12,8 @@ from twiceshy.events.incident import IncidentConcluded
 from twiceshy.settings import Settings
 from twiceshy.stream.codec import encode, event_headers
 from twiceshy.stream.outputs import Outputs, tenant_partition
-from twiceshy.stream.records import Output
+from twiceshy.stream.records import Headers, Output
+from twiceshy.stream.signing import Signer
 from twiceshy.stream.topics import TOPICS
 from twiceshy.stream.trace import told_trace
 
@@ -23,13 +24,17 @@ class IncidentPublisher:
     """Publishes incidents. An async context: inside, it is connected.
 
     The id of a publication derives from what is published, so that publishing the same file twice is publishing
-    it once.
+    it once. Where the settings name a ``credential``, what is published is signed with it.
+
+    Raises:
+        NotReadyError: when it is made, the credential's secret is not where the settings say.
     """
 
     def __init__(self, settings: Settings | None = None, *, client_id: str = "twiceshy-publisher") -> None:
         # What a publisher sends is the broker's from then on; the journal is for what the workers send.
         configured = (settings or Settings()).model_copy(update={"journal": None})
         self._outputs = Outputs(configured, client_id)
+        self._signer = Signer(configured)
 
     async def __aenter__(self) -> Self:
         """Raises TransientError when the broker does not answer."""
@@ -72,26 +77,37 @@ class IncidentPublisher:
         traceparent: str | None = None,
     ) -> list[str]:
         """Publishes incidents in order, and returns their event ids once the broker has them all; else as `publish`."""
-        topic = TOPICS.incidents_backfill if backfill else TOPICS.incidents_concluded
-        outputs: list[Output] = []
-        published: list[str] = []
-        for incident in incidents:
-            body = encode(incident)
-            if len(body) > EVENT_BYTES_MAX:
-                raise PoisonError(
-                    "too_large",
-                    f"{incident.fingerprint} has {len(body)} bytes, of {EVENT_BYTES_MAX} at most: shorten its details",
-                )
-            ce_id = publication_id(incident, body, changed_at)
-            headers = event_headers(
-                IncidentConcluded, event_id=ce_id, source=SOURCE, time=changed_at.isoformat() if changed_at else None
-            )
-            headers += told_trace(traceparent)
-            key = f"{incident.tenant}/{key_of(incident)}".encode()
-            outputs.append(Output(topic.name, key, body, headers, tenant_partition(incident.tenant, topic)))
-            published.append(event_id(incident.tenant, SOURCE, ce_id, body))
-        await self._outputs.send(outputs)
-        return published
+        trace = told_trace(traceparent)
+        publications = [
+            publication(incident, self._signer, changed_at=changed_at, backfill=backfill, trace=trace)
+            for incident in incidents
+        ]
+        await self._outputs.send([output for _, output in publications])
+        return [published for published, _ in publications]
+
+
+def publication(
+    incident: IncidentConcluded, signer: Signer, *, changed_at: datetime | None, backfill: bool, trace: Headers = ()
+) -> tuple[str, Output]:
+    """The event id of an incident's publication, and the record that it is.
+
+    Raises:
+        PoisonError: it is longer than an event may be.
+    """
+    topic = TOPICS.incidents_backfill if backfill else TOPICS.incidents_concluded
+    body = encode(incident)
+    if len(body) > EVENT_BYTES_MAX:
+        raise PoisonError(
+            "too_large",
+            f"{incident.fingerprint} has {len(body)} bytes, of {EVENT_BYTES_MAX} at most: shorten its details",
+        )
+    ce_id = publication_id(incident, body, changed_at)
+    time = changed_at.isoformat() if changed_at else None
+    headers = event_headers(IncidentConcluded, event_id=ce_id, source=SOURCE, time=time)
+    headers = signer.signed(headers, body) + trace
+    key = f"{incident.tenant}/{key_of(incident)}".encode()
+    output = Output(topic.name, key, body, headers, tenant_partition(incident.tenant, topic))
+    return event_id(incident.tenant, SOURCE, ce_id, body), output
 
 
 def publication_id(incident: IncidentConcluded, body: bytes, changed_at: datetime | None) -> str:

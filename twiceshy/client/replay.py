@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import Counter
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Protocol
@@ -16,8 +16,9 @@ from twiceshy.client.replay_state import Asked, State, StateFile, Tally
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.settings import Settings
 from twiceshy.stream.outputs import Outputs
-from twiceshy.stream.records import Record, size
+from twiceshy.stream.records import Output, Record, size
 from twiceshy.stream.replaying import REPLAYABLE, Picked, Selected, Selection, Why
+from twiceshy.stream.signing import Signer
 
 CHUNK_EVENTS = 100
 CHUNK_RECORDS = 1_000
@@ -166,7 +167,7 @@ class Replay:
             outputs = Outputs(self._settings, "twiceshy-replay")
             await outputs.start()
             exits.push_async_callback(outputs.stop)
-            run = _Run(state, pace, self._file, outputs, follower, observer)
+            run = _Run(state, pace, self._file, outputs, follower, observer, Signer(self._settings))
             finished = await run.send_all(opened)
         if finished:
             self._file.remove()
@@ -204,6 +205,7 @@ class _Run:
         outputs: Outputs,
         follower: OutcomeFollower | None,
         observer: Observer,
+        signer: Signer,
     ) -> None:
         self.ledger = Ledger(state, following=follower is not None)
         self._state = state
@@ -212,6 +214,7 @@ class _Run:
         self._outputs = outputs
         self._follower = follower
         self._observer = observer
+        self._signer = signer
         self._free_at = 0.0
 
     async def send_all(self, opened: Reading) -> bool:
@@ -236,10 +239,16 @@ class _Run:
             now = time.monotonic()
             await asyncio.sleep(max(0.0, self._free_at - now))
             self._free_at = max(self._free_at, now) + chunk.events / self._pace.rate
-        await self._outputs.send([picked.output for _, picked in chunk.read if isinstance(picked, Selected)])
+        await self._outputs.send([self._output(picked) for _, picked in chunk.read if isinstance(picked, Selected)])
         for record, picked in chunk.read:
             self.ledger.add(record, picked)
         self._move()
+
+    def _output(self, picked: Selected) -> Output:
+        output = picked.output
+        if not picked.vouched:
+            return output
+        return replace(output, headers=self._signer.signed(output.headers, output.value or b""))
 
     async def _heard(self, *, unfinished_max: int) -> bool:
         """Takes the outcomes that came, and waits until few enough records are unfinished; False when none of ours

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from twiceshy.core.memory import Claimed
 from twiceshy.core.purges import TRUST_FLOOR, Purge, purged
-from twiceshy.core.temporal import Segment, overlaps, supporters, winner
+from twiceshy.core.temporal import Observation, Segment, overlaps, supporters, winner
 
 
 class Evidence:
@@ -73,16 +73,25 @@ class Evidence:
 
         A purged claim that nothing holds has less trust than any.
         """
-        kept, taken_away = self._kept.get(slot, ()), self._purged.get(slot, ())
-        won = winner((one.seen for one in (*kept, *taken_away)), event_time)
+        won = self._winner(slot, event_time)
         if won is None or won.holds:
             return []
-        trust = won.trust if any(one.seen is won for one in kept) else -1.0
+        by = self.denied_by(slot, event_time)
+        trust = -1.0 if by is None else by.seen.trust
         return _strongest_first(
             one
-            for one in kept
+            for one in self._kept.get(slot, ())
             if one.seen.holds and one.seen.trust > trust and one.seen.valid_from <= event_time < one.seen.valid_to
         )
+
+    def denied_by(self, slot: str, event_time: int) -> Claimed | None:
+        """The claim that nothing holds at ``event_time``, where that is what holds and was not purged."""
+        won = self._winner(slot, event_time)
+        return next((one for one in self._kept.get(slot, ()) if one.seen is won and not won.holds), None)
+
+    def _winner(self, slot: str, event_time: int) -> Observation | None:
+        said = (*self._kept.get(slot, ()), *self._purged.get(slot, ()))
+        return winner((one.seen for one in said), event_time)
 
     def _supporters(self, slot: str, segment: Segment) -> list[Claimed]:
         return [one for one in self._saying.get((slot, segment.object), ()) if overlaps(one.seen, segment)]

@@ -206,10 +206,11 @@ def horizon_lines(horizons: Mapping[str, int], names: Names) -> Iterator[Placed]
 
 
 def held_lines(held: Iterable[IncidentQuarantined], *, system_time: bool) -> Iterator[Placed]:
-    """What is held back of a memory. Its times are those of a clock, and no event's."""
-    clock = set() if system_time else {"held_at", "expires_at"}
+    """What is held back of a memory, in any state. Its times are those of a clock, and a decision is an event."""
+    clock: dict[str, Any] = {"held_at": True, "expires_at": True, "decisions": {"__all__": {"at", "event_id"}}}
     for item in held:
-        told = item.model_dump(mode="json", exclude={"item_id", *clock}, exclude_defaults=True)
+        hidden = {"item_id": True} if system_time else {"item_id": True, **clock}
+        told = item.model_dump(mode="json", exclude=hidden, exclude_defaults=True)
         line = {"quarantined": item.item_id, **told, "state": item.state.value}
         yield 4, "", item.item_id, _line(line)
 

@@ -23,6 +23,7 @@ class Admission(Event):
 
     how: Literal["clean", "released"]
     by: Name | None = None
+    signed_by: Annotated[Slug | None, Field(description="the credential whose signature it came with")] = None
 
 
 class StampedSettings(Event):
@@ -86,6 +87,7 @@ class EntryLogged(Event):
     settings: StampedSettings
     admission: Admission
     masked: dict[str, int] = {}
+    risky: Annotated[tuple[Slug, ...], Field(description="kinds of risky action that its text advises")] = ()
     content_hash: str
     backfill: bool = False
     incident: IncidentConcluded | None = None

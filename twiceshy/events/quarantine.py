@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from twiceshy.events.common import Event, Id, Milliseconds, Name, Slug, Tenant, Text
+from twiceshy.events.common import Event, Id, Milliseconds, Name, Slug, Tenant, Text, Unit, WorldMilliseconds
 from twiceshy.events.incident import IncidentConcluded
 
 
@@ -23,8 +23,22 @@ class QuarantineState(StrEnum):
     EXPIRED = "expired"
 
 
+class QuarantineSettlement(Event):
+    """A change of an item's state: who made it, why and when, by which event."""
+
+    event_id: Annotated[Id, Field(description="the decision's, or one derived for an expiry")]
+    decision: Literal["approve", "deny", "reopen", "expire"]
+    who: Annotated[Name | None, Field(description="nobody, when it expired")] = None
+    why: Text = ""
+    at: Milliseconds
+
+
 class IncidentQuarantined(Event):
-    """incidents.quarantined.v1 (compacted, the key is the item)."""
+    """incidents.quarantined.v1 (compacted, the key is the item).
+
+    The incident is redacted. ``ce_source``, ``ce_id`` and ``time_ms`` are those of its event as it came: with them, and
+    with what guard found, a released item becomes the entry that it would have been.
+    """
 
     item_id: Id
     event_id: Id
@@ -36,6 +50,24 @@ class IncidentQuarantined(Event):
     held_at: Milliseconds
     expires_at: Milliseconds
     state: QuarantineState = QuarantineState.PENDING
+    subject: Annotated[
+        str, Field(max_length=200, description="what it is about; with tenant and origin, its group")
+    ] = ""
+    rules_version: Annotated[str, Field(max_length=100, description="of the rules that held it")] = ""
+    ce_source: Annotated[str, Field(max_length=2_048)] = ""
+    ce_id: Annotated[str, Field(max_length=2_048)] = ""
+    time_ms: Annotated[WorldMilliseconds | None, Field(description="the event's ce_time")] = None
+    masked: Annotated[dict[str, int], Field(description="what redaction masked: kinds and counts")] = {}
+    risky: Annotated[tuple[Slug, ...], Field(description="kinds of risky action that its text advises")] = ()
+    trust: Annotated[Unit | None, Field(description="how far it is trusted, at most 0.1 once rejected or expired")] = (
+        None
+    )
+    held_trust: Annotated[Unit | None, Field(description="what trust was before: reopened, it is that again")] = None
+    backfill: bool = False
+    flagged: Annotated[tuple[Id, ...], Field(description="the events of a burst that were admitted before it")] = ()
+    decisions: Annotated[
+        tuple[QuarantineSettlement, ...], Field(description="what changed its state, oldest first")
+    ] = ()
 
 
 class QuarantineGroup(Event):
@@ -46,7 +78,11 @@ class QuarantineGroup(Event):
 
 
 class QuarantineDecided(Event):
-    """quarantine.decisions.v1: what a person decided, bound to the content that was looked at."""
+    """quarantine.decisions.v1: what a person decided, bound to what was looked at.
+
+    ``content_hash`` is that of the one item, or the digest of several (`core.quarantine.digest`). A group is what of it
+    can be decided on when guard comes to the decision, without what was held after ``seen_until``.
+    """
 
     tenant: Tenant
     items: Annotated[tuple[Id, ...], Field(max_length=500)] = ()
@@ -55,6 +91,10 @@ class QuarantineDecided(Event):
     decision: Literal["approve", "deny", "reopen"]
     who: Name
     why: Text
+    rules_version: Annotated[str | None, Field(max_length=100, description="of the rules that held what was seen")] = (
+        None
+    )
+    seen_until: Annotated[Milliseconds | None, Field(description="when the newest item that was seen was held")] = None
 
 
 class AuditRecorded(Event):

@@ -656,9 +656,9 @@ CALL {
   WHERE n.t_created <= $known_at AND n.t_expired > $known_at
   WITH r, n, any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at) AS purged
   WHERE NOT purged
-  WITH r, count(DISTINCT n.incident) AS incidents, max(n.trust) AS trust
+  WITH r, count(DISTINCT n.incident) AS incidents, count(DISTINCT n.origin) AS origins, max(n.trust) AS trust
   ORDER BY r.category
-  RETURN collect([r.version_id, r.category, r.statement, r.rests_on, incidents, trust,
+  RETURN collect([r.version_id, r.category, r.statement, r.rests_on, incidents, origins, trust,
                   r.t_valid, r.t_invalid, r.t_created, r.t_expired]) AS rules
 }
 RETURN episodes, claims, lessons, playbooks, mistakes, rules
@@ -672,6 +672,7 @@ MATCH (e)-[:MENTIONS|RESOLVED_BY]->(n:MemoryEntity)
 RETURN DISTINCT n.key
 """
 
+# The facts that hold, and of which others something held once, or was believed to.
 FACTS_ABOUT = """
 CALL {
   UNWIND $mentioning AS id
@@ -680,14 +681,30 @@ CALL {
   MATCH (e)-[:MENTIONS|RESOLVED_BY]->(n:MemoryEntity)
   RETURN collect(DISTINCT n.key) AS mentioned
 }
-UNWIND $subjects + mentioned AS subject
-WITH DISTINCT subject
-MATCH (f:MemoryFact {subject: subject})
-WHERE f.t_valid <= $as_of AND f.t_invalid > $as_of AND f.t_created <= $known_at AND f.t_expired > $known_at
-RETURN f.version_id, f.slot, f.subject, f.predicate, f.object, f.origin, f.founder,
-  f.t_valid, f.t_invalid, f.t_created, f.t_expired
-ORDER BY f.subject IN $first DESC, f.subject, f.predicate, f.object
-LIMIT 100
+CALL {
+  WITH mentioned
+  UNWIND $subjects + mentioned AS subject
+  WITH DISTINCT subject
+  MATCH (f:MemoryFact {subject: subject})
+  WHERE f.t_valid <= $as_of AND f.t_invalid > $as_of AND f.t_created <= $known_at AND f.t_expired > $known_at
+  WITH f
+  ORDER BY f.subject IN $first DESC, f.subject, f.predicate, f.object
+  LIMIT 100
+  RETURN collect([f.version_id, f.slot, f.subject, f.predicate, f.object, f.origin, f.founder,
+                  f.t_valid, f.t_invalid, f.t_created, f.t_expired]) AS holding
+}
+CALL {
+  WITH mentioned
+  UNWIND $subjects + mentioned AS subject
+  WITH DISTINCT subject
+  MATCH (f:MemoryFact {subject: subject})
+  WHERE f.t_valid <= $as_of AND f.t_created <= $known_at AND (f.t_invalid <= $as_of OR f.t_expired <= $known_at)
+  WITH DISTINCT f.subject AS about, f.predicate AS predicate
+  ORDER BY about IN $first DESC, about, predicate
+  LIMIT 100
+  RETURN collect([about, predicate]) AS held
+}
+RETURN holding, held
 """
 
 FACTS_AT = """
@@ -785,11 +802,12 @@ CALL {
   WITH r, sum(CASE WHEN purged THEN 1 ELSE 0 END) AS quoted_and_purged
   OPTIONAL MATCH (n:MemoryMistake {category: r.category})
   WHERE n.t_created <= $known_at AND n.t_expired > $known_at
-  WITH r, quoted_and_purged, n.incident AS incident, n.trust AS trust,
+  WITH r, quoted_and_purged, n.incident AS incident, n.origin AS origin, n.trust AS trust,
     any(p IN $purges WHERE p.origin = n.origin AND p.since <= n.said_at AND n.said_at < p.at) AS purged
   WITH r, quoted_and_purged, count(DISTINCT CASE WHEN purged THEN null ELSE incident END) AS incidents,
+    count(DISTINCT CASE WHEN purged THEN null ELSE origin END) AS origins,
     max(CASE WHEN purged THEN null ELSE trust END) AS trust
-  RETURN collect([r.version_id, quoted_and_purged, r.category, r.statement, r.rests_on, incidents, trust,
+  RETURN collect([r.version_id, quoted_and_purged, r.category, r.statement, r.rests_on, incidents, origins, trust,
                   r.t_valid, r.t_invalid, r.t_created, r.t_expired]) AS rules
 }
 CALL {
@@ -887,22 +905,144 @@ MATCH (a)-[r]->(b)
 RETURN ID(a), type(r), properties(r), labels(b)[0], coalesce(b.version_id, b.observation_id, b.key, b.event_id)
 """
 
-HOLD_ITEM = """
-MERGE (q:QuarantinedItem {item_id: $item_id})
-ON CREATE SET q.tenant = $tenant, q.origin = $origin, q.content_hash = $content_hash, q.event_id = $event_id,
-  q.state = $state, q.held_at = $held_at, q.expires_at = $expires_at, q.item = $item
-RETURN q.state
+# What a reviewer is told of what memory has learned in the meantime.
+INCIDENTS_OF_VERSIONS = """
+UNWIND $version_ids AS version_id
+MATCH (e:MemoryEpisode {version_id: version_id})
+RETURN e.version_id, e.incident, e.body
+"""
+
+# What a rescan looks at.
+EPISODES_BELIEVED = """
+MATCH (e:MemoryEpisode)
+WHERE ID(e) > $after AND e.t_expired = $forever
+RETURN ID(e), e.body, e.details_nl, e.source, e.released_by
+ORDER BY ID(e)
+LIMIT $count
+"""
+
+# Quarantine is a graph of its own. ``item`` is an item as it was held; what changes of it are properties.
+
+HOLD_ITEMS = """
+UNWIND $items AS i
+MERGE (q:QuarantinedItem {item_id: i.item_id})
+ON CREATE SET q.tenant = i.tenant, q.origin = i.origin, q.subject = i.subject, q.content_hash = i.content_hash,
+  q.rules_version = i.rules_version, q.event_id = i.event_id, q.state = i.state, q.held_at = i.held_at,
+  q.changed_at = i.changed_at, q.expires_at = i.expires_at, q.size = i.size, q.decisions = i.decisions,
+  q.decision_ids = i.decision_ids, q.item = i.item
+RETURN q.state, q.expires_at, q.decisions, q.item
+"""
+
+PUT_ITEMS_BACK = """
+UNWIND $items AS i
+MERGE (q:QuarantinedItem {item_id: i.item_id})
+WITH q, i
+WHERE q.changed_at IS NULL OR q.changed_at < i.changed_at
+SET q.tenant = i.tenant, q.origin = i.origin, q.subject = i.subject, q.content_hash = i.content_hash,
+  q.rules_version = i.rules_version, q.event_id = i.event_id, q.state = i.state, q.held_at = i.held_at,
+  q.changed_at = i.changed_at, q.expires_at = i.expires_at, q.size = i.size, q.decisions = i.decisions,
+  q.decision_ids = i.decision_ids, q.item = i.item
+"""
+
+PUT_BACK = """
+MATCH (m:QuarantineMeta {name: 'put back'})
+RETURN m.name
+"""
+
+NOTE_PUT_BACK = """
+MERGE (m:QuarantineMeta {name: 'put back'})
 """
 
 QUARANTINED_ITEMS = """
 MATCH (q:QuarantinedItem {tenant: $tenant})
-RETURN q.item_id, q.state, q.held_at, q.expires_at, q.item
+WHERE q.state IN $states AND ($origin IS NULL OR q.origin = $origin) AND ($subject IS NULL OR q.subject = $subject)
+WITH q
 ORDER BY q.held_at, q.item_id
+LIMIT $count
+RETURN q.state, q.expires_at, q.decisions, q.item
+"""
+
+ITEMS_BY_ID = """
+UNWIND $items AS id
+MATCH (q:QuarantinedItem {item_id: id})
+WHERE q.tenant = $tenant
+RETURN q.state, q.expires_at, q.decisions, q.item
+ORDER BY q.held_at, q.item_id
+"""
+
+ITEMS_OF_DECISION = """
+MATCH (q:QuarantinedItem {tenant: $tenant})
+WHERE $decision IN q.decision_ids
+RETURN q.state, q.expires_at, q.decisions, q.item
+ORDER BY q.held_at, q.item_id
+"""
+
+ITEM_IDS = """
+MATCH (q:QuarantinedItem {tenant: $tenant})
+WHERE q.item_id STARTS WITH $prefix
+RETURN q.item_id
+ORDER BY q.item_id
+LIMIT $count
+"""
+
+CANDIDATES_BY_ID = """
+UNWIND $items AS id
+MATCH (q:QuarantinedItem {item_id: id})
+WHERE q.tenant = $tenant
+RETURN q.item_id, q.event_id, q.state, q.held_at, q.changed_at, q.content_hash, q.rules_version, q.size, q.decisions[-1]
+ORDER BY q.held_at, q.item_id
+"""
+
+CANDIDATES_OF_GROUP = """
+MATCH (q:QuarantinedItem {tenant: $tenant})
+WHERE q.origin = $origin AND q.subject = $subject AND q.state IN $states
+RETURN q.item_id, q.event_id, q.state, q.held_at, q.changed_at, q.content_hash, q.rules_version, q.size, q.decisions[-1]
+ORDER BY q.held_at, q.item_id
+"""
+
+# An item whose expiry nobody was told of yet is ``untold``: a decision in between leaves it so.
+SETTLE_ITEMS = """
+UNWIND $items AS i
+MATCH (q:QuarantinedItem {item_id: i.item_id})
+WHERE q.tenant = i.tenant AND q.state IN $states AND q.changed_at < i.at
+  AND (i.expires_at IS NULL OR q.expires_at = i.expires_at)
+SET q.state = $state, q.changed_at = i.at, q.expires_at = coalesce(i.until, q.expires_at),
+  q.decisions = q.decisions + [i.decision], q.decision_ids = q.decision_ids + [i.decision_id],
+  q.untold = CASE WHEN $untold THEN true ELSE q.untold END
+RETURN count(q)
+"""
+
+ITEMS_DUE = """
+MATCH (q:QuarantinedItem {state: 'pending'})
+WHERE q.expires_at <= $now
+WITH q
+ORDER BY q.expires_at, q.item_id
+LIMIT $count
+RETURN q.tenant, q.item_id, q.expires_at
+"""
+
+ITEMS_UNTOLD = """
+MATCH (q:QuarantinedItem {untold: true})
+WITH q
+ORDER BY q.changed_at, q.item_id
+LIMIT $count
+RETURN q.state, q.expires_at, q.decisions, q.item
+"""
+
+NOTE_TOLD = """
+UNWIND $items AS i
+MATCH (q:QuarantinedItem {item_id: i.item_id})
+WHERE q.changed_at = i.changed_at
+SET q.untold = null
 """
 
 QUARANTINE_INDEXES: tuple[tuple[str, str], ...] = (
     ("QuarantinedItem", "item_id"),
     ("QuarantinedItem", "tenant"),
+    ("QuarantinedItem", "state"),
+    ("QuarantinedItem", "expires_at"),
+    ("QuarantinedItem", "untold"),
+    ("QuarantineMeta", "name"),
 )
 
 # Labels and fields cannot be parameters. These come from the closed lists above.

@@ -1,13 +1,11 @@
-"""Notes in Redis beside the graphs: how far each stage is, guard's decisions, and exits on an entry."""
+"""Notes in Redis beside the graphs: how far each stage is, and exits on an entry."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from redis.asyncio import Redis
-from redis.exceptions import NoScriptError
 
 from twiceshy.stores.connection import answering
 from twiceshy.stores.graph import STAGES
@@ -18,7 +16,6 @@ LIVE_CHAIN = "chain"
 FOLD = "fold"
 """The stages of a fold go together, and have one note."""
 
-_KEEP_DECISIONS_SECONDS = 31 * 86_400
 _KEEP_EXITS_SECONDS = 7 * 86_400
 
 
@@ -123,53 +120,3 @@ class Exits:
         async with answering():
             await self._redis.incr(key)
             await self._redis.expire(key, _KEEP_EXITS_SECONDS)
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """What guard decided about an event, the first time it came."""
-
-    admitted_at: int
-    verdict: str
-
-
-# One atomic script: a redelivery gets the answer that its event had, and no two entries of a tenant the same time.
-_DECIDE = """
-local known = redis.call('GET', KEYS[1])
-if known then
-  return known
-end
-local last = tonumber(redis.call('GET', KEYS[2]) or '0')
-local admitted_at = math.max(last + 1, tonumber(ARGV[1]))
-redis.call('SET', KEYS[2], string.format('%.0f', admitted_at))
-local decided = string.format('%.0f', admitted_at) .. ' ' .. ARGV[2]
-redis.call('SET', KEYS[1], decided, 'EX', ARGV[3])
-return decided
-"""
-_DECIDE_SHA = hashlib.sha1(_DECIDE.encode(), usedforsecurity=False).hexdigest()
-
-
-class Decisions:
-    """Guard's decisions by event id, kept as long as the longest retention of an input."""
-
-    def __init__(self, redis: Redis) -> None:
-        self._redis = redis
-
-    async def decide(self, asked: Sequence[tuple[str, str, str]], now_ms: int) -> list[Decided]:
-        """The decision about each (tenant, event id, verdict proposed): the first one that was ever made."""
-        async with answering():
-            try:
-                answers = await self._run(asked, now_ms)
-            except NoScriptError:
-                await self._redis.script_load(_DECIDE)
-                answers = await self._run(asked, now_ms)
-        decided = (answer.split(" ", 1) for answer in answers)
-        return [Decided(int(admitted_at), verdict) for admitted_at, verdict in decided]
-
-    async def _run(self, asked: Sequence[tuple[str, str, str]], now_ms: int) -> list[str]:
-        pipeline = self._redis.pipeline(transaction=False)
-        for tenant, event_id, verdict in asked:
-            keys = (f"twiceshy:decided:{event_id}", f"twiceshy:admitted:{tenant}")
-            pipeline.evalsha(_DECIDE_SHA, 2, *keys, now_ms, verdict, _KEEP_DECISIONS_SECONDS)
-        answers: list[str] = await pipeline.execute()
-        return answers

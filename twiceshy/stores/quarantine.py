@@ -1,12 +1,35 @@
 """The adapter of quarantine: a graph of its own, which no recall can reach."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from redis.asyncio import Redis
 
-from twiceshy.events.quarantine import IncidentQuarantined
+from twiceshy.core.quarantine import AFTER, BEFORE, Candidate, changed_at, expiry_id, standing
+from twiceshy.events.quarantine import (
+    IncidentQuarantined,
+    QuarantineDecided,
+    QuarantineGroup,
+    QuarantineSettlement,
+    QuarantineState,
+)
 from twiceshy.stores import cypher
-from twiceshy.stores.graph import Graph
+from twiceshy.stores.graph import Graph, Row
 
 GRAPH_NAME = "twiceshy:quarantine"
+ALL_STATES = tuple(QuarantineState)
+
+_COUNT_MAX = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A pending item whose time to live is over."""
+
+    tenant: str
+    item_id: str
+    expires_at: int
 
 
 class Quarantine:
@@ -16,22 +39,175 @@ class Quarantine:
     async def prepare(self) -> None:
         await self._graph.ensure_indexes(cypher.QUARANTINE_INDEXES)
 
-    async def hold(self, item: IncidentQuarantined) -> None:
-        """Adds an item if it is not there yet: one that was decided on is not made pending again."""
+    async def complete(self) -> bool:
+        """Whether what its topic has is there. A graph that was lost is not complete until all is put back."""
+        return bool(await self._graph.read(cypher.PUT_BACK))
+
+    async def note_complete(self) -> None:
+        await self._graph.write(cypher.NOTE_PUT_BACK)
+
+    async def put_back(self, items: Sequence[IncidentQuarantined]) -> None:
+        """Puts items to the state that they have here, unless they were changed later than that."""
+        newest: dict[str, IncidentQuarantined] = {}
+        for item in items:
+            before = newest.get(item.item_id)
+            if before is None or changed_at(before) < changed_at(item):
+                newest[item.item_id] = item
+        await self._graph.write(cypher.PUT_ITEMS_BACK, items=[_properties(item) for item in newest.values()])
+
+    async def hold(self, items: Sequence[IncidentQuarantined]) -> list[IncidentQuarantined]:
+        """Adds items that are not there yet, and returns each as it stands: one that was decided on stays so."""
+        if not items:
+            return []
+        return _items(await self._graph.write(cypher.HOLD_ITEMS, items=[_properties(item) for item in items]))
+
+    async def items(
+        self,
+        tenant: str,
+        states: Sequence[QuarantineState] = ALL_STATES,
+        *,
+        group: QuarantineGroup | None = None,
+        count: int = _COUNT_MAX,
+    ) -> list[IncidentQuarantined]:
+        """The first ``count`` of a tenant's items, or of a group of them, in one of ``states``, oldest first."""
+        rows = await self._graph.read(
+            cypher.QUARANTINED_ITEMS,
+            tenant=tenant,
+            states=[state.value for state in states],
+            origin=group and group.origin,
+            subject=group and group.subject,
+            count=count,
+        )
+        return _items(rows)
+
+    async def by_id(self, tenant: str, item_ids: Sequence[str]) -> list[IncidentQuarantined]:
+        return _items(await self._graph.read(cypher.ITEMS_BY_ID, tenant=tenant, items=list(item_ids)))
+
+    async def of_decision(self, tenant: str, decision_id: str) -> list[IncidentQuarantined]:
+        """The items that a decision has changed, as they stand."""
+        return _items(await self._graph.read(cypher.ITEMS_OF_DECISION, tenant=tenant, decision=decision_id))
+
+    async def ids(self, tenant: str, prefix: str, count: int) -> list[str]:
+        """The first ``count`` of the ids that begin with ``prefix``."""
+        return [row[0] for row in await self._graph.read(cypher.ITEM_IDS, tenant=tenant, prefix=prefix, count=count)]
+
+    async def candidates(self, decided: QuarantineDecided) -> list[Candidate]:
+        """What there is of the items that a decision names; of a group, those of a state that it can change."""
+        if decided.group is None:
+            items = list(dict.fromkeys(decided.items))
+            rows = await self._graph.read(cypher.CANDIDATES_BY_ID, tenant=decided.tenant, items=items)
+        else:
+            rows = await self._graph.read(
+                cypher.CANDIDATES_OF_GROUP,
+                tenant=decided.tenant,
+                origin=decided.group.origin,
+                subject=decided.group.subject,
+                states=[state.value for state in BEFORE[decided.decision]],
+            )
+        return [_candidate(row) for row in rows]
+
+    async def settle(
+        self, tenant: str, item_ids: Sequence[str], settlement: QuarantineSettlement, expires_at: int | None = None
+    ) -> None:
+        """Changes items by a decision, all at once, but for those that were changed since it was made.
+
+        Repeating it changes nothing. ``expires_at`` is when what becomes pending expires.
+        """
+        said = _json(settlement)
+        changes = [
+            {
+                "item_id": item_id,
+                "tenant": tenant,
+                "at": settlement.at,
+                "decision": said,
+                "decision_id": settlement.event_id,
+                "until": expires_at,
+                "expires_at": None,
+            }
+            for item_id in item_ids
+        ]
+        await self._settle(settlement.decision, changes, untold=False)
+
+    async def due(self, now_ms: int, count: int) -> list[Due]:
+        """Pending items whose time is over, the longest ago first."""
+        return [Due(*row) for row in await self._graph.read(cypher.ITEMS_DUE, now=now_ms, count=count)]
+
+    async def expire(self, due: Sequence[Due], at: Sequence[int]) -> None:
+        """Expires items that are still as they were, each at its moment; nobody is told of it yet."""
+        changes = []
+        for one, moment in zip(due, at, strict=True):
+            identity = expiry_id(one.item_id, one.expires_at)
+            changes.append(
+                {
+                    "item_id": one.item_id,
+                    "tenant": one.tenant,
+                    "at": moment,
+                    "decision": _json(QuarantineSettlement(event_id=identity, decision="expire", at=moment)),
+                    "decision_id": identity,
+                    "until": None,
+                    "expires_at": one.expires_at,
+                }
+            )
+        await self._settle("expire", changes, untold=True)
+
+    async def untold(self, count: int) -> list[IncidentQuarantined]:
+        """Items whose expiry nobody was told of, as they stand."""
+        return _items(await self._graph.read(cypher.ITEMS_UNTOLD, count=count))
+
+    async def note_told(self, items: Sequence[IncidentQuarantined]) -> None:
+        """Notes that items were told as they stand here. What was changed since is to be told again."""
+        told = [{"item_id": item.item_id, "changed_at": changed_at(item)} for item in items]
+        await self._graph.write(cypher.NOTE_TOLD, items=told)
+
+    async def _settle(self, decision: str, changes: list[dict[str, Any]], *, untold: bool) -> None:
+        states = [state.value for state in BEFORE[decision]]
         await self._graph.write(
-            cypher.HOLD_ITEM,
-            item_id=item.item_id,
-            tenant=item.tenant,
-            origin=item.origin,
-            content_hash=item.content_hash,
-            event_id=item.event_id,
-            state=item.state.value,
-            held_at=item.held_at,
-            expires_at=item.expires_at,
-            item=item.model_dump_json(exclude_defaults=True),
+            cypher.SETTLE_ITEMS, items=changes, states=states, state=AFTER[decision].value, untold=untold
         )
 
-    async def items(self, tenant: str) -> list[IncidentQuarantined]:
-        """A tenant's items, oldest first."""
-        rows = await self._graph.read(cypher.QUARANTINED_ITEMS, tenant=tenant)
-        return [IncidentQuarantined.model_validate_json(item) for _, _, _, _, item in rows]
+
+def _properties(item: IncidentQuarantined) -> dict[str, Any]:
+    """An item as the node that it is."""
+    said = item.model_dump_json(exclude_defaults=True, exclude={"decisions"})
+    return {
+        "item_id": item.item_id,
+        "tenant": item.tenant,
+        "origin": item.origin,
+        "subject": item.subject,
+        "content_hash": item.content_hash,
+        "rules_version": item.rules_version,
+        "event_id": item.event_id,
+        "state": item.state.value,
+        "held_at": item.held_at,
+        "changed_at": changed_at(item),
+        "expires_at": item.expires_at,
+        "size": len(said),
+        "decisions": [_json(decision) for decision in item.decisions],
+        "decision_ids": [decision.event_id for decision in item.decisions],
+        "item": said,
+    }
+
+
+def _json(settlement: QuarantineSettlement) -> str:
+    return settlement.model_dump_json(exclude_defaults=True)
+
+
+def _items(rows: Sequence[Row]) -> list[IncidentQuarantined]:
+    return [_item(row) for row in rows]
+
+
+def _item(row: Row) -> IncidentQuarantined:
+    state, expires_at, decisions, said = row
+    held = IncidentQuarantined.model_validate_json(said)
+    return standing(held, QuarantineState(state), expires_at, [_settlement(text) for text in decisions])
+
+
+def _candidate(row: Row) -> Candidate:
+    item_id, event_id, state, held_at, changed, content_hash, rules_version, size, last = row
+    decision = None if last is None else _settlement(last)
+    standing_as = QuarantineState(state)
+    return Candidate(item_id, event_id, standing_as, held_at, changed, content_hash, rules_version, size, decision)
+
+
+def _settlement(text: str) -> QuarantineSettlement:
+    return QuarantineSettlement.model_validate_json(text)

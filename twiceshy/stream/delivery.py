@@ -20,6 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
+from twiceshy.core.redact import Redactor
 from twiceshy.errors import FencedError, PoisonError, TransientError
 from twiceshy.stream.dead_letters import dead_letter
 from twiceshy.stream.records import Output, Record
@@ -103,6 +104,7 @@ class Delivery(Generic[T]):
         sender: Sender,
         attempts: Attempts,
         finish: Callable[[Any], None],
+        redactor: Redactor,
         entries_max: int = BATCH_ENTRIES_MAX,
         exit_process: Callable[[int], None] = os._exit,
     ) -> None:
@@ -110,6 +112,7 @@ class Delivery(Generic[T]):
         self._sender = sender
         self._attempts = attempts
         self._finish = finish
+        self._redactor = redactor
         self._entries_max = entries_max
         self._waiting = False
         # An orderly exit would run the ``finally`` blocks in which Faust acknowledges events.
@@ -200,7 +203,9 @@ class Delivery(Generic[T]):
 
     def _dead(self, record: Record, error: PoisonError, attempts: int) -> list[Output]:
         self._log.error("dead_lettered", **_place(record), reason=error.code, attempts=attempts)
-        letter = dead_letter(record, self._stage.name, error, attempts)
+        # It quotes what the producer wrote, such as the name of an unknown field.
+        error = PoisonError(error.code, self._redactor.text(error.detail))
+        letter = dead_letter(record, self._stage.name, error, attempts, self._redactor)
         return traced(record, [letter, *self._stage.give_up(record, error)])
 
     def _acknowledge(
@@ -246,7 +251,7 @@ class Delivery(Generic[T]):
             entries += [] if entry is None else [entry]
         except Exception:  # noqa: BLE001 - the bug itself, once more
             self._log.exception("outcome_untold", **_place(record))
-            outputs = [dead_letter(record, self._stage.name, bug, exits)]
+            outputs = [dead_letter(record, self._stage.name, bug, exits, self._redactor)]
         await self._bury(event, record, entries, outputs)
 
     async def _bury(self, event: Any, record: Record, entries: Sequence[T], outputs: Sequence[Output]) -> None:

@@ -11,10 +11,16 @@ Headers = tuple[tuple[str, bytes], ...]
 RECORD_BYTES_MAX = 1_000_000
 """What we send at most. A broker's own limit is 1,048,588 bytes, unless set otherwise, with what it adds."""
 
+LOG_APPEND_TIME = 1
+"""Kafka's number for a timestamp that the broker has set, and not the producer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record of a topic, as it came. ``value`` is None for a tombstone."""
+    """One record of a topic, as it came. ``value`` is None for a tombstone.
+
+    ``appended_ms`` is the broker's word for when the record came to it, of a topic that has LogAppendTime; else None.
+    """
 
     topic: str
     partition: int
@@ -23,6 +29,7 @@ class Record:
     value: bytes | None
     headers: Mapping[str, bytes]
     timestamp_ms: int
+    appended_ms: int | None = None
 
     @classmethod
     def of(cls, message: Any, *, timestamp_ms: int) -> "Record":
@@ -36,6 +43,7 @@ class Record:
             # A header may be null on the wire. One without a value says as much as one that is missing.
             headers={name: value for name, value in message.headers or () if value is not None},
             timestamp_ms=timestamp_ms,
+            appended_ms=timestamp_ms if message.timestamp_type == LOG_APPEND_TIME else None,
         )
 
     @classmethod

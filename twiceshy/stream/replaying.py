@@ -139,6 +139,8 @@ class Selected:
     origin: str | None
     fingerprint: str | None
     at_ms: int
+    vouched: bool = False
+    """It was signed when it was published, and the signature is not in the log: whoever replays signs it anew."""
 
 
 Picked = Selected | Why | None
@@ -201,9 +203,8 @@ class Selection:
         )
         key = f"{entry.tenant}/{key_of(incident)}".encode()
         output = Output(TARGET.name, key, body, headers, tenant_partition(entry.tenant, TARGET))
-        return _fitting(
-            Selected(output, identity, entry.tenant, incident.origin.name, incident.fingerprint, entry.admitted_at)
-        )
+        about = (entry.tenant, incident.origin.name, incident.fingerprint, entry.admitted_at)
+        return _fitting(Selected(output, identity, *about, vouched=entry.admission.signed_by is not None))
 
     def _again(self, record: Record, at_ms: int) -> Picked:
         """The record as it came, in whichever mode, on its way to the same tenant."""

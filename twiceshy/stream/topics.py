@@ -12,7 +12,10 @@ from twiceshy.errors import NotReadyError
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One topic, or a pattern of them. ``retention_days`` is None for what is kept for ever."""
+    """One topic, or a pattern of them. ``retention_days`` is None for what is kept for ever.
+
+    ``timestamps``: whose word the time of a record is, the producer's (CreateTime) or the broker's (LogAppendTime).
+    """
 
     name: str
     description: str
@@ -26,11 +29,16 @@ class Topic:
     retention_days: int | None
     dead_letters: str | None
     pattern: bool = False
+    timestamps: str = "CreateTime"
 
     def config(self) -> dict[str, str]:
         """The topic's settings, in the broker's own names."""
         retention_ms = -1 if self.retention_days is None else self.retention_days * 86_400_000
-        return {"cleanup.policy": self.cleanup, "retention.ms": str(retention_ms)}
+        return {
+            "cleanup.policy": self.cleanup,
+            "retention.ms": str(retention_ms),
+            "message.timestamp.type": self.timestamps,
+        }
 
     def named(self, **parts: str) -> "Topic":
         """The topic that this pattern makes of ``parts``."""

@@ -12,7 +12,7 @@ from twiceshy.cli import app
 from twiceshy.cli.output import START_IT, shown
 from twiceshy.local.processes import free_port
 
-COMMANDS = ("up", "demo", "publish", "import", "recall", "export", "fold", "doctor", "worker", "topics")
+COMMANDS = ("up", "demo", "publish", "import", "recall", "export", "fold", "doctor", "worker", "topics", "credential")
 
 
 @pytest.fixture(autouse=True)

@@ -7,31 +7,34 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from twiceshy.cli import app, questions
+from twiceshy.cli import app, questions, recall
 from twiceshy.cli.output import START_IT
 from twiceshy.cli.recall import _included, show_reply
 from twiceshy.events.incident import MistakeCategory
+from twiceshy.events.items import (
+    Claim,
+    Denied,
+    Episode,
+    Fact,
+    FactVersion,
+    Lesson,
+    MistakeItem,
+    Playbook,
+    Rule,
+    SupersededBy,
+    Why,
+)
 from twiceshy.events.recall import (
     INCLUDE_ALL,
     AliasesReplied,
     AliasItem,
-    Claim,
     EntitiesReplied,
-    Episode,
-    Fact,
-    FactVersion,
     HistoryReplied,
     ItemsReplied,
-    Lesson,
     MentionedEntity,
-    MistakeItem,
-    Playbook,
     RecallReplied,
     Reply,
-    Rule,
-    SupersededBy,
     ValueReplied,
-    Why,
 )
 from twiceshy.local.processes import free_port
 
@@ -236,6 +239,48 @@ def test_json_is_the_reply_and_an_error_ends_with_its_sentence(monkeypatch: pyte
     assert (ended.exit_code, ended.stderr) == (1, f"invalid: {refused.detail}\n")
     assert ValueReplied.model_validate_json(ended.stdout) == refused
     assert run("at", "a", "owner").stdout == ""
+
+
+def test_recall_tells_what_is_denied_risky_and_often_seen(capsys: pytest.CaptureFixture[str]) -> None:
+    from twiceshy.cli.output import console
+
+    denied = Denied(subject="service:a", predicate="pool", denied_by=DENIED, contested_by=(SLOW,))
+    hidden = denied.model_copy(update={"denied_by": None})
+    rule = Rule(id="r", category=MistakeCategory.OTHER, statement="rule", incidents=3, origins=2, **STAMPS)
+    reply = RecallReplied(
+        status="ok",
+        results=(EPISODE.model_copy(update={"risky": ("forces",)}),),
+        playbooks=(Playbook(id="p", steps=("one", "two"), risky=("forces", "deletes-data"), **STAMPS),),
+        rules=(rule, rule.model_copy(update={"incidents": 4, "origins": None})),
+        facts=(FACT.model_copy(update={"incidents": 2, "origins": 1}),),
+        denied=(denied, hidden),
+    )
+    show_reply(console(), reply)
+    told = " ".join(capsys.readouterr().out.split())
+    for sentence in (
+        "(risky: forces) It [broke]",
+        "- (risky: forces, deletes-data) one; two",
+        "- (seen in 3 incidents of 2 origins) rule - (seen in 4 incidents) rule",
+        "- (seen in 2 incidents of 1 origin) service:a pool 30",
+        "- service:a pool: nothing holds, says pagerduty (contested: pagerduty says 20)",
+        "- service:a pool: nothing holds, says an origin that was invalidated (contested: pagerduty says 20)",
+    ):
+        assert sentence in told
+
+
+def test_recall_for_a_prompt_is_the_quoted_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ask(*_: object) -> RecallReplied:
+        return RecallReplied(status="ok", results=(EPISODE,))
+
+    monkeypatch.setattr(recall, "_ask", ask)
+    first, second = (run("recall", "it broke", "--prompt").stdout for _ in range(2))
+    assert "\n> Its title was: It [broke]\n" in first
+    assert first.splitlines()[1] != second.splitlines()[1]
+    ended = run("recall", "it broke", "--prompt", "--json")
+    assert (ended.exit_code, ended.stderr) == (
+        1,
+        "The answer is printed as JSON or for a prompt: leave out --json or --prompt.\n",
+    )
 
 
 def test_recall_marks_what_is_superseded_contested_or_may_be_missing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,15 @@ import pytest
 import twiceshy
 from twiceshy import client
 
-NAMES = ["IncidentPublisher", "MemoryCommands", "OutcomeFollower", "RecallClient", "RecallTimeoutError"]
+NAMES = [
+    "IncidentPublisher",
+    "MemoryCommands",
+    "OutcomeFollower",
+    "QuarantineDecisions",
+    "RecallClient",
+    "RecallTimeoutError",
+    "render",
+]
 
 
 def test_public_names_are_these() -> None:

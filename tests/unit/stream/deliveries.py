@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from twiceshy.core.redact import Redactor
 from twiceshy.errors import PoisonError
 from twiceshy.stream import delivery
 from twiceshy.stream.delivery import Delivery
@@ -53,6 +54,7 @@ def events(*values: bytes | None, first: int = 0, headers: Sequence[tuple[str, b
                 value=value,
                 headers=list(headers),
                 timestamp=1.5,
+                timestamp_type=0,
             )
         )
         for number, value in enumerate(values)
@@ -81,7 +83,7 @@ class Surroundings:
     name: str = "fake"
 
     def delivery(self) -> Delivery[bytes]:
-        return Delivery(self, self, self, self._acknowledge, exit_process=_exit)
+        return Delivery(self, self, self, self._acknowledge, Redactor(), exit_process=_exit)
 
     async def deliver(self, of: Sequence[Event]) -> None:
         """Delivers to the end, in a new process after each exit, to which what was not acknowledged comes again."""

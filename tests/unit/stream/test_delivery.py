@@ -17,6 +17,7 @@ from tests.unit.stream.deliveries import (
     quick,
     stream,
 )
+from twiceshy.core.redact import Redactor
 from twiceshy.errors import FencedError, PoisonError, TransientError
 from twiceshy.stream import delivery
 from twiceshy.stream.delivery import BATCH_BYTES_MAX, BATCH_ENTRIES_MAX, EXITS_MAX
@@ -58,7 +59,7 @@ async def test_what_passes_is_tried_again_in_place(call: str, error: Exception) 
 async def test_process_says_once_what_it_waits_for() -> None:
     around = Surroundings(faults={("handle", b"a"): [AWAY] * 1_000_000})
     with capture_logs() as said:
-        running = delivery.Delivery(around, around, around, lambda _: None)
+        running = delivery.Delivery(around, around, around, lambda _: None, Redactor())
         task = asyncio.create_task(running.run(stream(events(b"a"))))
         while not any(line["event"] == "waiting" for line in said):
             await asyncio.sleep(0)

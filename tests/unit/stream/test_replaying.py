@@ -11,6 +11,7 @@ from tests.incidents import incident
 from tests.records import NOW, body, structured
 from tests.records import record as published
 from twiceshy.core.ids import event_id
+from twiceshy.core.redact import Redactor
 from twiceshy.errors import NotReadyError, PoisonError
 from twiceshy.events.chain import Admission, EntryLogged
 from twiceshy.events.common import instant
@@ -199,6 +200,13 @@ def test_entry_of_other_bytes_is_an_event_of_its_own_if_that_is_wanted() -> None
     assert picked.event_id == entry(incident(1), NOW).event_id
 
 
+def test_entry_that_came_signed_is_signed_anew_by_whoever_replays() -> None:
+    signed = entry(incident(1), NOW).model_copy(update={"admission": Admission(how="clean", signed_by="alerting")})
+    assert sent(ALL.entry(logged(signed), frozenset())).vouched
+    assert not sent(ALL.entry(logged(entry(incident(1), NOW)), frozenset())).vouched
+    assert not sent(ALL.event(published(incident(1)))).vouched  # it has the signature that it came with, if any
+
+
 def test_entry_that_was_erased_stays_erased() -> None:
     one = logged(entry(incident(1), NOW), key=b"gone")
     assert ALL.entry(one, frozenset({b"gone"})) is Why.ERASED
@@ -218,7 +226,7 @@ def test_entry_that_cannot_be_read_is_counted() -> None:
 
 
 def letter_of(came: Record, **changes: Any) -> Record:
-    made = dead_letter(came, "guard", PoisonError("unknown_tenant", "There is no such tenant."), 1)
+    made = dead_letter(came, "guard", PoisonError("unknown_tenant", "There is no such tenant."), 1, Redactor())
     fields = {"key": made.key, "value": made.value, "headers": dict(made.headers), "timestamp_ms": NOW + 5}
     return Record(topic=made.topic, partition=0, offset=0, **{**fields, **changes})
 

@@ -8,12 +8,22 @@ DAY_MS = 86_400_000
 
 
 def test_log_is_compacted_and_kept_for_ever() -> None:
-    assert TOPICS.memory_log.config() == {"cleanup.policy": "compact", "retention.ms": "-1"}
+    assert TOPICS.memory_log.config() == {
+        "cleanup.policy": "compact",
+        "retention.ms": "-1",
+        "message.timestamp.type": "CreateTime",
+    }
 
 
 def test_retention_is_told_in_milliseconds() -> None:
     topic = dataclasses.replace(TOPICS.recall_requests, cleanup="delete", retention_days=7)
-    assert topic.config() == {"cleanup.policy": "delete", "retention.ms": str(7 * DAY_MS)}
+    config = topic.config()
+    assert (config["cleanup.policy"], config["retention.ms"]) == ("delete", str(7 * DAY_MS))
+
+
+def test_time_of_an_incident_and_of_a_dead_letter_is_the_brokers() -> None:
+    for topic in (TOPICS.incidents_concluded, TOPICS.dead_letters.named(topic="memory.log.v1")):
+        assert topic.config()["message.timestamp.type"] == "LogAppendTime"
 
 
 def test_pattern_makes_a_topic_that_has_all_else_of_it() -> None:

@@ -28,7 +28,8 @@ from twiceshy.events.incident import IncidentRef
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.settings import Settings
 from twiceshy.stores.connection import connect
-from twiceshy.stores.notes import Decisions, Progress
+from twiceshy.stores.decisions import Decisions
+from twiceshy.stores.notes import Progress
 from twiceshy.stream.codec import encode
 from twiceshy.stream.records import Record
 from twiceshy.stream.topics import TOPICS
@@ -145,7 +146,7 @@ def told(stage: GuardCommandsStage, refused: Record) -> IncidentOutcome:
     """The outcome of a record that guard refuses."""
     with pytest.raises(PoisonError) as raised:
         stage.decode(refused)
-    [output] = stage.give_up(refused, raised.value)
+    [output, _] = stage.give_up(refused, raised.value)
     return IncidentOutcome.model_validate_json(output.value or b"")
 
 

@@ -15,7 +15,8 @@ from twiceshy.events.common import EVENT_BYTES_MAX, instant
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.settings import Settings
 from twiceshy.stores.connection import connect
-from twiceshy.stores.notes import Decisions, Progress
+from twiceshy.stores.decisions import Decisions
+from twiceshy.stores.notes import Progress
 from twiceshy.stores.quarantine import Quarantine
 from twiceshy.stream.codec import encode
 from twiceshy.stream.records import Record
@@ -106,7 +107,7 @@ def test_outcome_of_what_is_refused_has_the_id_that_its_publisher_waits_for(stag
     refused = record(body(TENANT, title=""))
     with pytest.raises(PoisonError) as raised:
         stage.decode(refused)
-    [output] = stage.give_up(refused, raised.value)
+    [output, _] = stage.give_up(refused, raised.value)
     outcome = IncidentOutcome.model_validate_json(output.value or b"")
     assert (outcome.outcome, outcome.reason, outcome.tenant) == ("dead_lettered", "schema", TENANT)
     assert outcome.event_id == event_id(TENANT, SOURCE, "1", refused.value or b"")
@@ -121,7 +122,7 @@ def test_outcome_of_what_is_no_event_is_told_without_a_tenant(
     junk = record(value, **headers)
     with pytest.raises(PoisonError) as raised:
         stage.decode(junk)
-    [output] = stage.give_up(junk, raised.value)
+    [output, _] = stage.give_up(junk, raised.value)
     assert IncidentOutcome.model_validate_json(output.value or b"").tenant is None
 
 
@@ -129,7 +130,7 @@ def test_outcome_can_be_told_whatever_a_field_is_called(stage: GuardStage) -> No
     refused = record(body(TENANT, **{"x" * 100_000: 1}))
     with pytest.raises(PoisonError) as raised:
         stage.decode(refused)
-    [output] = stage.give_up(refused, raised.value)
+    [output, _] = stage.give_up(refused, raised.value)
     assert IncidentOutcome.model_validate_json(output.value or b"").reason == "schema"
 
 
@@ -137,7 +138,7 @@ def told(stage: GuardStage, refused: Record) -> IncidentOutcome:
     """The outcome of a record that guard refuses."""
     with pytest.raises(PoisonError) as raised:
         stage.decode(refused)
-    [output] = stage.give_up(refused, raised.value)
+    [output, _] = stage.give_up(refused, raised.value)
     return IncidentOutcome.model_validate_json(output.value or b"")
 
 

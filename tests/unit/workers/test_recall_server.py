@@ -106,6 +106,7 @@ def event(
             value=value,
             headers=[(name, header) for name, header in told.items() if header is not None],
             timestamp=(NOW_MS - waited_ms) / 1_000,
+            timestamp_type=0,
         )
     )
 

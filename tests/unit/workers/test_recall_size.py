@@ -6,19 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from twiceshy.events.recall import (
-    Claim,
-    Episode,
-    Fact,
-    FactVersion,
-    HistoryReplied,
-    ItemsReplied,
-    Lesson,
-    RecallReplied,
-    Reply,
-    ValueReplied,
-    Why,
-)
+from twiceshy.events.items import Claim, Episode, Fact, FactVersion, Lesson, Why
+from twiceshy.events.recall import HistoryReplied, ItemsReplied, RecallReplied, Reply, ValueReplied
 from twiceshy.stream.codec import encode
 from workers.recall_size import BYTES_PER_TOKEN, NO_ROOM, REPLY_BYTES_MAX, bounded, fitted
 

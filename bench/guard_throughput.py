@@ -1,0 +1,60 @@
+"""Events of 1 kB a second through all of guard, from a record as it came to the entry as it is produced.
+
+    python -m bench.guard_throughput [--events 10000]
+
+One core, Redis included, the broker apart: checks, scan, redaction, bursts, decision, and the entry's JSON, in batches
+as `Delivery` makes them. Redis has a process of its own; what it takes is waited for.
+"""
+
+import argparse
+import asyncio
+import os
+import time
+from dataclasses import replace
+
+from bench.machine import machine
+from bench.throughput import event
+from tests.guards import guard, verdict
+from tests.memory import memory
+from tests.records import Clock, record
+from twiceshy.stores.quarantine import Quarantine
+from twiceshy.stream.delivery import BATCH_ENTRIES_MAX
+from workers import collector
+
+GOAL_A_SECOND = 1_000
+WARM_EVENTS = 500
+TENANT = "default"
+
+
+async def measure(events: int) -> None:
+    """Prints how many events a second, and where the time went."""
+    records = [replace(record(event(number)), offset=number) for number in range(events + WARM_EVENTS)]
+    async with memory() as stores:
+        await Quarantine(stores.stores.redis).prepare()
+        stage = guard(stores, Clock(), TENANT, burst={"max_per_origin": 1_000_000})
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[0]})
+        await stage.handle([stage.decode(one) for one in records[:WARM_EVENTS]])
+        collector.settle()
+        admitted, decoding, started, cpu = 0, 0.0, time.perf_counter(), time.process_time()
+        for first in range(WARM_EVENTS, len(records), BATCH_ENTRIES_MAX):
+            began = time.perf_counter()
+            batch = [stage.decode(one) for one in records[first : first + BATCH_ENTRIES_MAX]]
+            decoding += time.perf_counter() - began
+            admitted += sum(verdict(outputs) == "admit" for outputs in await stage.handle(batch))
+        took, cpu = time.perf_counter() - started, time.process_time() - cpu
+    print(f"  {events / took:.0f} events of 1 kB a second (goal: {GOAL_A_SECOND}), {admitted} of {events} admitted")
+    print(f"  {1_000 * took / events:.2f} ms each, {1_000 * cpu / events:.2f} of it guard's own processor time;")
+    print(f"  of that, check, scan and redact {1_000 * decoding / events:.2f} ms")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=10_000)
+    events = parser.parse_args().events
+    print(f"guard, from record to entry; {machine()}")
+    asyncio.run(measure(events))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""What is in quarantine outlives what can happen to it: guard's death, its own loss, and that nobody looks."""
+
+import asyncio
+from collections.abc import Callable
+
+from aiokafka import TopicPartition
+
+from tests.incidents import incident
+from tests.records import HIDDEN
+from tests.rig import Publisher, Rig
+from twiceshy import OutcomeFollower, QuarantineDecisions
+from twiceshy.events.incident import IncidentConcluded
+from twiceshy.events.quarantine import IncidentQuarantined, QuarantineGroup, QuarantineState
+from twiceshy.stores.quarantine import GRAPH_NAME, Quarantine
+from twiceshy.stream.admin import create_topics, reader
+from twiceshy.stream.topics import TOPICS
+
+TTL_SECONDS = 8.0
+SECONDS_MAX = 90.0
+
+
+def suspicious(number: int, name: str = "mailer") -> IncidentConcluded:
+    return incident(
+        number,
+        fingerprint=f"{name}/{number}",
+        title=f"The {name} stood still",
+        summary=HIDDEN,
+        origin={"name": "pagerduty"},
+        entities=[],
+    )
+
+
+async def items(rig: Rig) -> list[IncidentQuarantined]:
+    async with rig.stores() as stores:
+        return await Quarantine(stores.redis).items("default")
+
+
+async def until(rig: Rig, so: Callable[[list[IncidentQuarantined]], bool]) -> list[IncidentQuarantined]:
+    async with rig.stores() as stores, asyncio.timeout(SECONDS_MAX):
+        while not so(found := await Quarantine(stores.redis).items("default")):
+            await asyncio.sleep(0.2)
+    return found
+
+
+async def newest_told(rig: Rig) -> dict[str, IncidentQuarantined]:
+    """The last that the topic has of each item."""
+    found: dict[str, IncidentQuarantined] = {}
+    topic = TOPICS.incidents_quarantined
+    async with reader(rig.settings) as consumer:
+        partitions = [TopicPartition(topic.name, number) for number in range(topic.partitions)]
+        consumer.assign(partitions)
+        await consumer.seek_to_beginning(*partitions)
+        while batches := await consumer.getmany(timeout_ms=1_000):
+            for records in batches.values():
+                for record in records:
+                    told = IncidentQuarantined.model_validate_json(record.value)
+                    found[told.item_id] = told
+    return found
+
+
+async def test_time_to_live_ends_while_no_guard_runs_and_is_told_by_the_next_one() -> None:
+    async with Rig("tansu", quarantine_hours=TTL_SECONDS / 3_600) as rig:
+        await rig.start_workers("chain")
+        async with Publisher(rig.settings) as publisher:
+            await publisher.send([suspicious(number) for number in range(5)])
+            await publisher.until_all()
+            await rig.kill("chain")
+            assert {one.state for one in await items(rig)} == {QuarantineState.PENDING}
+            await asyncio.sleep(TTL_SECONDS)
+            await rig.workers["chain"].start()
+            expired = await until(rig, lambda found: {one.state for one in found} == {QuarantineState.EXPIRED})
+            async with asyncio.timeout(SECONDS_MAX):
+                while {o.event_id for o in publisher.outcomes if o.reason == "quarantine_expired"} != publisher.sent:
+                    await publisher.poll()
+        assert await newest_told(rig) == {one.item_id: one for one in expired}
+
+
+async def decide(rig: Rig, decision: str) -> str:
+    group = QuarantineGroup(origin="pagerduty", subject="the mailer stood still")
+    async with QuarantineDecisions(rig.settings) as decisions:
+        give = decisions.approve if decision == "approve" else decisions.deny
+        return await give(tenant="default", group=group, who="ada", why="It was looked at.")
+
+
+async def test_guard_that_is_killed_while_it_carries_out_a_decision_lets_each_item_in_once() -> None:
+    count = 200
+    async with Rig("tansu") as rig:
+        await rig.start_workers("chain")
+        async with Publisher(rig.settings) as publisher:
+            await publisher.send([suspicious(number) for number in range(count)])
+            await publisher.until_all()
+            publisher.outcomes.clear()
+            decision_id = await decide(rig, "approve")
+            await until(rig, lambda found: any(one.state is QuarantineState.RELEASED for one in found))
+            await rig.kill("chain")
+            await rig.workers["chain"].start()
+            publisher.sent.add(decision_id)
+            await publisher.until_all(seconds_max=300)
+            outcomes = {outcome.event_id: outcome for outcome in publisher.outcomes}
+        assert outcomes.pop(decision_id).counts == {"items_released": count}
+        assert {outcome.outcome for outcome in outcomes.values()} == {"remembered"}
+        released = await items(rig)
+        assert [len(one.decisions) for one in released] == [1] * count
+        exported = b"\n".join(await rig.export("default"))
+        assert exported.count(b'"node":"MemoryEpisode"') == count
+
+
+async def test_quarantine_that_is_lost_is_put_back_from_its_topic_with_what_was_decided() -> None:
+    async with Rig("tansu") as rig:
+        await rig.start_workers("chain")
+        async with Publisher(rig.settings) as publisher:
+            await publisher.send([suspicious(number) for number in range(10)])
+            await publisher.send([suspicious(number, "ledger") for number in range(10)])
+            await publisher.until_all()
+        async with OutcomeFollower(rig.settings) as follower:
+            denied = await decide(rig, "deny")
+            assert (await follower.outcomes([denied], SECONDS_MAX))[denied].counts == {"items_denied": 10}
+        before = await items(rig)
+        assert await newest_told(rig) == {one.item_id: one for one in before}
+        await rig.kill("chain")
+        async with rig.stores() as stores:
+            await stores.redis.delete(GRAPH_NAME)
+        assert await items(rig) == []
+        await rig.workers["chain"].start()
+        assert await items(rig) == before
+        # A broker that keeps its topics in memory has them back from files.
+        await rig.kill("chain")
+        await rig.kill("broker")
+        async with rig.stores() as stores:
+            await stores.redis.delete(GRAPH_NAME)
+        await rig.parts["broker"].start()
+        await create_topics(rig.settings)
+        await rig.workers["chain"].start()
+        assert await items(rig) == before

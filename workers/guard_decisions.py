@@ -1,0 +1,167 @@
+"""quarantine.decisions.v1 → guard → memory.log.v1, incidents.quarantined.v1
+
+Carries out what people decide about what is held back: an approved item becomes an entry of the log, in the tenant's
+one order; a denied one stays out; a reopened one waits again.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from twiceshy.core.ids import derive, event_id
+from twiceshy.core.quarantine import Refusal, counted, judged
+from twiceshy.core.redact import Redactor
+from twiceshy.errors import FencedError, PoisonError
+from twiceshy.events.common import TEXT_CHARS_MAX
+from twiceshy.events.outcome import IncidentOutcome
+from twiceshy.events.quarantine import AuditRecorded, IncidentQuarantined, QuarantineDecided, QuarantineSettlement
+from twiceshy.settings import Settings
+from twiceshy.stores.decisions import Decisions
+from twiceshy.stores.notes import Progress
+from twiceshy.stores.quarantine import Quarantine
+from twiceshy.stream.chain import outcome_output
+from twiceshy.stream.codec import decode
+from twiceshy.stream.records import Output, Record
+from twiceshy.stream.topics import TOPICS
+from workers.entrance import ADMITTED, Entrance, append, audit_output, wall_clock_ms
+from workers.guard_settled import by, released, settled
+
+COMMAND = "decide"
+HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A valid decision, of someone who may decide."""
+
+    event_id: str
+    decided: QuarantineDecided
+    signed_by: str | None
+
+
+class GuardDecisionsStage:
+    """What a decision has changed carries its event id, so that one that comes again changes no more, and is told of
+    again as it was."""
+
+    name = "guard-decisions"
+
+    def __init__(
+        self,
+        settings: Settings,
+        decisions: Decisions,
+        quarantine: Quarantine,
+        progress: Progress,
+        *,
+        clock_ms: Callable[[], int] = wall_clock_ms,
+    ) -> None:
+        self._settings = settings
+        self._quarantine = quarantine
+        self._redactors = {tenant: Redactor(settings.internal_hosts.get(tenant, ())) for tenant in settings.tenants}
+        self._entrance = Entrance(TOPICS.quarantine_decisions, settings, decisions, progress, clock_ms)
+
+    def decode(self, record: Record) -> Decision:
+        """The decision in a record, checked against all that guard refuses."""
+        record, about = self._entrance.opened(record)
+        speaker = self._entrance.speaker(record, about)
+        decided = decode(record, QuarantineDecided)
+        self._entrance.check(decided.tenant, {})
+        speaker.may_command(decided.tenant, COMMAND)
+        if bool(decided.items) == (decided.group is not None):
+            raise PoisonError("schema", "Name what is decided on: either items, or a group.")
+        identity = event_id(decided.tenant, about.source, about.id, record.value or b"")
+        # It is kept with the items and told with them, so nothing secret may stand in it.
+        why = self._redactors[decided.tenant].text(decided.why)[:TEXT_CHARS_MAX]
+        return Decision(identity, decided.model_copy(update={"why": why}), speaker.name)
+
+    async def has_room(self, batch: Sequence[Decision]) -> bool:
+        return True
+
+    async def handle(self, batch: Sequence[Decision]) -> list[list[Output]]:
+        return [await self._carried_out(decision) for decision in batch]
+
+    async def _carried_out(self, decision: Decision) -> list[Output]:
+        identity, decided = decision.event_id, decision.decided
+        [place] = await self._entrance.decide([(decided.tenant, identity, ADMITTED)])
+        found = await self._quarantine.candidates(decided)
+        changed = await self._quarantine.of_decision(decided.tenant, identity)
+        if not changed:
+            changing = judged(decided, found, place.admitted_at)
+            if isinstance(changing, Refusal):
+                return _refused(decision, changing, place.admitted_at)
+            changed = await self._settle(decision, changing, place.admitted_at)
+        outputs = await self._told(decision, changed)
+        counts = counted(decided, found, {item.item_id for item in changed}, place.admitted_at)
+        return [*outputs, _outcome(decision, outcome="applied", counts=counts)]
+
+    async def _settle(self, decision: Decision, item_ids: Sequence[str], at: int) -> list[IncidentQuarantined]:
+        """Changes items, and returns those that it changed.
+
+        Raises:
+            FencedError: all of them were changed by others since they were read.
+        """
+        decided = decision.decided
+        settlement = QuarantineSettlement(
+            event_id=decision.event_id, decision=decided.decision, who=decided.who, why=decided.why, at=at
+        )
+        until = at + int(self._settings.quarantine_hours * HOUR_MS) if decided.decision == "reopen" else None
+        await self._quarantine.settle(decided.tenant, item_ids, settlement, until)
+        changed = await self._quarantine.of_decision(decided.tenant, decision.event_id)
+        if not changed:
+            raise FencedError(f"the items of decision {decision.event_id} are not as they were read")
+        return changed
+
+    async def _told(self, decision: Decision, changed: Sequence[IncidentQuarantined]) -> list[Output]:
+        outputs: list[Output] = []
+        if decision.decided.decision == "approve":
+            outputs += await self._released(decision, changed)
+        for item in changed:
+            [settlement] = (one for one in item.decisions if one.event_id == decision.event_id)
+            outputs += settled(item, settlement, decision.signed_by)
+        return outputs
+
+    async def _released(self, decision: Decision, items: Sequence[IncidentQuarantined]) -> list[Output]:
+        tenant, who = decision.decided.tenant, decision.decided.who
+        places = await self._entrance.decide(
+            [(tenant, derive("released", decision.event_id, item.item_id), ADMITTED) for item in items]
+        )
+        return [
+            append(released(item, who, place.admitted_at, self._settings))
+            for item, place in zip(items, places, strict=True)
+        ]
+
+    def give_up(self, record: Record, error: PoisonError) -> list[Output]:
+        return self._entrance.refused(record, error)
+
+    async def finished(self, batch: Sequence[Decision], records: Sequence[Record]) -> None:
+        await self._entrance.note(records)
+
+    def describe(self, entry: Decision) -> dict[str, Any]:
+        decided = entry.decided
+        return {
+            "event_id": entry.event_id,
+            "tenant": decided.tenant,
+            "decision": decided.decision,
+            "items": len(decided.items),
+            "who": decided.who,
+        }
+
+
+def _refused(decision: Decision, refusal: Refusal, at: int) -> list[Output]:
+    decided = decision.decided
+    audit = AuditRecorded(
+        kind="decision_refused",
+        tenant=decided.tenant,
+        subject_id=decision.event_id,
+        worker="guard",
+        at=at,
+        detail={"decision": decided.decision, "reason": refusal.reason, **by(decided.who, decision.signed_by)},
+    )
+    outcome = _outcome(decision, outcome="rejected", reason=refusal.reason, detail=refusal.detail)
+    return [audit_output(audit, decision.event_id), outcome]
+
+
+def _outcome(decision: Decision, **told: Any) -> Output:
+    return outcome_output(
+        IncidentOutcome(event_id=decision.event_id, tenant=decision.decided.tenant, **told),
+        "guard",
+    )
