@@ -31,7 +31,7 @@ from twiceshy.events.common import instant, milliseconds
 from twiceshy.events.incident import FactClaim, IncidentConcluded, Origin
 from twiceshy.stores import cypher
 from twiceshy.stores.connection import connect
-from twiceshy.stores.graph import Graph, graph_name
+from twiceshy.stores.graph import Graph, graph_name, tables
 
 TENANT = "bench"
 PREDICATE = "owner"
@@ -138,7 +138,7 @@ async def load(graph: Graph, things: int) -> None:
                 seen=seen,
                 next_watermark=memory.watermark,
                 forever=FOREVER,
-                **memory.writes.parameters(),
+                **tables(memory.writes.parameters()),
             )
 
 

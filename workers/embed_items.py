@@ -4,7 +4,7 @@ What becomes a point of Qdrant: each version of an episode and of a rule.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from qdrant_client import models
@@ -17,7 +17,7 @@ from twiceshy.events.chain import EntryConsolidated, StandingRule
 from twiceshy.stores import cypher
 from twiceshy.stores.embeddings import Embedded
 from twiceshy.stores.graph import Graph
-from twiceshy.stores.points import Item, copied
+from twiceshy.stores.points import Item, copied, vectors_of
 from twiceshy.stores.vectors import Vectors
 
 
@@ -85,7 +85,7 @@ class CarriedOver:
         if self._generation is None or not made:
             return {}
         places = {draft.version_id: (self._generation, draft.version_id) for draft in made}
-        points = await self._vectors.copies(places)
+        points = await self._vectors.copies(places, ("text", "content_hash", "vector_missing"))
         found: dict[str, Item] = {}
         for draft in made:
             point = points.get(draft.version_id)
@@ -93,7 +93,8 @@ class CarriedOver:
             content_hash = draft.told["payload"].get("content_hash")
             same = told.get("text") == draft.text and told.get("content_hash") == content_hash
             if point is not None and same and not told["vector_missing"]:
-                found[draft.version_id] = replace(copied(point), **draft.told)
+                lexical, dense = vectors_of(point)
+                found[draft.version_id] = Item(**draft.told, lexical=lexical, dense=dense, vector_missing=False)
         return found
 
 
@@ -141,7 +142,7 @@ def _episode_draft(event: EntryConsolidated) -> Draft:
             "origin": incident.origin.name,
             "trust": event.entry.settings.origin_trust,
             "said_at": recorded.t_created,
-            "body": incident.model_dump_json(exclude={"details"}, exclude_defaults=True),
+            "body": incident.told,
             "text": text,
             "content_hash": event.entry.content_hash,
         },

@@ -1,6 +1,7 @@
 """Folds log entries through the same handlers as the chain, outputs off, batch by batch together."""
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,9 @@ from workers.consolidate import ConsolidateStage
 from workers.embed import EmbedStage
 from workers.graph import GraphStage, Logged
 from workers.lesson import LessonStage
+
+_UNDER_WAY_MAX = 2
+"""Batches that graph has applied and embed has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +62,37 @@ class Stages:
 
         ``done`` is awaited for each batch, in order, when all stages have applied it.
         """
-        embedding: asyncio.Task[None] | None = None
-        teaching: asyncio.Task[list[EntryConsolidated]] | None = None
+        under_way: deque[asyncio.Task[None]] = deque()
+        taught: asyncio.Task[list[EntryConsolidated]] | None = None
 
-        async def embed(batch: Sequence[Logged], taught: "asyncio.Task[list[EntryConsolidated]]") -> None:
-            await self.embed.apply(await taught)
+        async def embed(
+            batch: Sequence[Logged],
+            taught: "asyncio.Task[list[EntryConsolidated]]",
+            before: "asyncio.Task[None] | None",
+        ) -> None:
+            events = await taught
+            if before is not None:
+                await before
+            await self.embed.apply(events)
             await done(batch)
 
         try:
             async for batch in batches:
                 recorded = await self.graph.apply(batch)
-                if teaching is not None:
-                    await teaching
-                if embedding is not None:
-                    await embedding
-                teaching = asyncio.create_task(self._taught(recorded))
-                embedding = asyncio.create_task(embed(batch, teaching))
-            if embedding is not None:
+                if taught is not None:
+                    await taught
+                if len(under_way) == _UNDER_WAY_MAX:
+                    await under_way.popleft()
+                taught = asyncio.create_task(self._taught(recorded))
+                before = under_way[-1] if under_way else None
+                under_way.append(asyncio.create_task(embed(batch, taught, before)))
+            for embedding in under_way:
                 await embedding
         finally:
-            for task in (teaching, embedding):
-                if task is not None:
-                    task.cancel()
+            if taught is not None:
+                taught.cancel()
+            for embedding in under_way:
+                embedding.cancel()
 
     async def _taught(self, recorded: Sequence[EntryRecorded]) -> list[EntryConsolidated]:
         return await self.consolidate.apply(await self.lesson.apply(recorded))

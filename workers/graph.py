@@ -14,7 +14,7 @@ from twiceshy.errors import PoisonError
 from twiceshy.events.chain import EntryLogged, EntryRecorded, LogPosition, Recorded, Switch
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.stores import cypher
-from twiceshy.stores.graph import Graph, Graphs
+from twiceshy.stores.graph import Graph, Graphs, tables
 from twiceshy.stream.chain import NotesProgress, Stopwatch, entry_key, outcome_output, tenant_output
 from twiceshy.stream.codec import decode
 from twiceshy.stream.records import Output, Record
@@ -112,7 +112,7 @@ class GraphStage:
             writes = memory.writes
             if command:
                 for piece in writes.pieces(PIECE_ROWS_MAX):
-                    rows: dict[str, Any] = {**piece, "forever": FOREVER}
+                    rows = {**tables(piece), "forever": FOREVER}
                     await graph.write_piece(cypher.PIECE, stage=self.name, seen=seen, **rows)
                 writes = writes.last()
             await graph.write_fenced(
@@ -121,7 +121,7 @@ class GraphStage:
                 seen=seen,
                 next_watermark=memory.watermark,
                 forever=FOREVER,
-                **writes.parameters(),
+                **tables(writes.parameters()),
             )
         return results, [current(memory, entry) for entry in entries]
 

@@ -21,7 +21,7 @@ from twiceshy.events.chain import (
 from twiceshy.events.common import milliseconds
 from twiceshy.events.incident import IncidentConcluded
 from twiceshy.stores import cypher
-from twiceshy.stores.graph import Graph, Graphs
+from twiceshy.stores.graph import Graph, Graphs, tables
 from twiceshy.stream.chain import ChainStage, NotesProgress, Stopwatch, by_memory, extended, fresh
 from twiceshy.stream.topics import TOPICS
 
@@ -71,7 +71,12 @@ class LessonStage(ChainStage[EntryRecorded, EntryReflected]):
 
     async def _reflect(self, graph: Graph, seen: int, following: int, rows: dict[str, list[Row]]) -> None:
         await graph.write_fenced(
-            cypher.REFLECT, stage=self.name, seen=seen, next_watermark=following, forever=FOREVER, **rows
+            cypher.REFLECT,
+            stage=self.name,
+            seen=seen,
+            next_watermark=following,
+            forever=FOREVER,
+            **tables(rows),
         )
 
     async def _command(self, graph: Graph, event: EntryRecorded) -> Reflected:

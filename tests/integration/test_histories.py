@@ -33,7 +33,7 @@ from twiceshy.core.recording import record
 from twiceshy.core.temporal import FOREVER
 from twiceshy.events.chain import EntryLogged, EntryRecorded
 from twiceshy.stores import cypher
-from twiceshy.stores.graph import STAGES, Graph, Graphs
+from twiceshy.stores.graph import STAGES, Graph, Graphs, tables
 from twiceshy.stores.notes import Progress
 from workers.graph import GraphStage
 from workers.graph_load import load_command
@@ -201,7 +201,7 @@ async def begin(graph: Graph, entry: EntryLogged, piece_rows: int, pieces_max: i
     record(begun, entry)
     if begun.watermark != seen:
         for piece, _ in zip(begun.writes.pieces(piece_rows), range(pieces_max), strict=False):
-            rows: dict[str, Any] = {**piece, "forever": FOREVER}
+            rows = {**tables(piece), "forever": FOREVER}
             await graph.write_piece(cypher.PIECE, stage=GraphStage.name, seen=seen, **rows)
 
 

@@ -12,6 +12,7 @@ anything: what was said stays as it was said, so that undoing an alias restores 
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from twiceshy.core.temporal import FOREVER
@@ -39,8 +40,9 @@ class Refusal:
     detail: str
 
 
+@lru_cache(maxsize=8_192)
 def folded(name: str) -> str:
-    """How names compare.
+    """How names compare. The same few names come again and again.
 
     >>> folded("  Ｐayments API ")
     'payments api'

@@ -111,7 +111,7 @@ def write_episode(memory: Memory, entry: EntryLogged, incident: IncidentConclude
         "summary_nl": incident.summary,
         "resolution_nl": incident.resolution,
         "details_nl": incident.details,
-        "body": incident.model_dump_json(exclude={"details"}, exclude_defaults=True),
+        "body": incident.told,
         "content_hash": entry.content_hash,
         "concluded_at": milliseconds(incident.concluded_at),
         "derived_from": [incident_key(named.origin, named.fingerprint) for named in incident.derived_from],
@@ -137,13 +137,11 @@ def write_version(memory: Memory, entry: EntryLogged, key: str, content: Content
     stamped = stamps(told["t_valid"], t_invalid, at)
     row: Row = {**told, "version_id": episode_id, "copy_of": told.get("version_id"), **stamped}
     memory.writes.episodes.append(row)
-    memory.writes.made[episode_id] = [row]
+    memory.writes.made[episode_id] = row
     for edge_type, role, mentioned in content.mentions:
         write_entity(memory, entry, mentioned, at)
-        edge = {"version_id": episode_id, "role": role, **stamped, **provenance(told["source"])}
-        memory.writes.made[episode_id].append(edge)
         edges = memory.writes.resolutions if edge_type == "RESOLVED_BY" else memory.writes.mentions
-        edges.append({"from": episode_id, "to": mentioned, "stamps": edge})
+        edges.append({"from": episode_id, "to": mentioned, "role": role})
     memory.episodes[key] = Content(row, content.mentions)
     if before is not None:
         expire_episode(memory, before.episode_id, at)
@@ -247,7 +245,7 @@ def _link(memory: Memory, entry: EntryLogged, edge: Supersession, at: int) -> No
         **stamps(edge.valid_from, FOREVER, at),
         **provenance(entry.event_id, status=edge.status),
     }
-    memory.writes.made[edge.version_id] = [row]
+    memory.writes.made[edge.version_id] = row
     memory.writes.supersessions.append({"from": edge.source_version, "to": edge.target_version, "stamps": row})
 
 

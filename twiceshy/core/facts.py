@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from twiceshy.core.aliases import NO_NAMES, Names, folded_ref, place
 from twiceshy.core.ids import derive, version_id
 from twiceshy.core.memory import Claimed, Memory, Row, key_of, provenance, stamps, write_entity
-from twiceshy.core.temporal import FOREVER, Observation, Segment, Version, applied, believed, diff
+from twiceshy.core.temporal import FOREVER, Observation, Segment, applied, believed, diff
 from twiceshy.core.things import ENTITY_KEY
 from twiceshy.events.chain import EntryLogged, FactVersionRef
 from twiceshy.events.common import milliseconds
@@ -139,28 +139,24 @@ def _rewrite_slot(
     segments = believed(one.seen for one in live)
     change = diff(memory.versions[slot], segments)
 
-    def of_version(version: Version) -> str:
-        return version_id(entry.tenant, slot, version.t_valid, version.t_created)
-
-    def of_segment(segment: Segment) -> str:
-        return version_id(entry.tenant, slot, segment.start, at)
-
+    gone = {version: version_id(entry.tenant, slot, version.t_valid, version.t_created) for version in change.expired}
+    come = {segment: version_id(entry.tenant, slot, segment.start, at) for segment in change.inserted}
     successors: dict[str, list[str]] = defaultdict(list)
     predecessors: dict[str, list[str]] = defaultdict(list)
     for segment, version in change.supersedes:
-        successors[of_version(version)].append(of_segment(segment))
-        predecessors[of_segment(segment)].append(of_version(version))
-    for version in change.expired:
-        _expire_fact(memory, of_version(version), entry.event_id, at, successors[of_version(version)])
-    founding = _by_event(live) if change.inserted else {}
-    for segment in change.inserted:
+        successors[gone[version]].append(come[segment])
+        predecessors[come[segment]].append(gone[version])
+    for fact_id in gone.values():
+        _expire_fact(memory, fact_id, entry.event_id, at, successors[fact_id])
+    founding = _by_event(live) if come else {}
+    for segment, fact_id in come.items():
         founder = _founding(founding[segment.event_id], segment)
-        _write_fact(memory, entry, founder, segment, at, predecessors[of_segment(segment)])
+        _write_fact(memory, entry, founder, segment, fact_id, at, predecessors[fact_id])
     after = applied(memory.versions[slot], change, slot=slot, at=at)
     memory.versions[slot] = [version for version in after if version.t_expired == FOREVER]
     return (
-        [FactVersionRef(version_id=of_segment(segment), slot=slot) for segment in change.inserted],
-        [FactVersionRef(version_id=of_version(version), slot=slot) for version in change.expired],
+        [FactVersionRef.model_construct(version_id=fact_id, slot=slot) for fact_id in come.values()],
+        [FactVersionRef.model_construct(version_id=fact_id, slot=slot) for fact_id in gone.values()],
     )
 
 
@@ -192,12 +188,15 @@ def _founding(of_event: Iterable[Claimed], segment: Segment) -> Claimed:
 
 
 def _write_fact(
-    memory: Memory, entry: EntryLogged, founder: Claimed, segment: Segment, at: int, supersedes: list[str]
+    memory: Memory,
+    entry: EntryLogged,
+    founder: Claimed,
+    segment: Segment,
+    fact_id: str,
+    at: int,
+    supersedes: list[str],
 ) -> None:
-    fact_id = version_id(entry.tenant, founder.seen.slot, segment.start, at)
     subject, predicate = memory.names.resolved(founder.said["subject"]), founder.said["predicate"]
-    stamped = stamps(segment.start, segment.end, at)
-    source = provenance(segment.event_id, confidence=founder.seen.confidence)
     row: Row = {
         "version_id": fact_id,
         "slot": founder.seen.slot,
@@ -208,19 +207,13 @@ def _write_fact(
         "origin": founder.said["origin"],
         "founder": segment.founder,
         "supersedes": supersedes,
-        **stamped,
-        **source,
+        **stamps(segment.start, segment.end, at),
+        **provenance(segment.event_id, confidence=founder.seen.confidence),
     }
     memory.writes.facts.append(row)
-    memory.writes.made[fact_id] = [row]
+    memory.writes.made[fact_id] = row
     write_entity(memory, entry, subject, at)
-    _write_edge(memory.writes.subjects, memory, fact_id, subject, {**stamped, **source})
+    memory.writes.subjects.append({"from": fact_id, "to": subject})
     if ENTITY_KEY.match(segment.object):
         write_entity(memory, entry, segment.object, at)
-        _write_edge(memory.writes.objects, memory, fact_id, segment.object, {**stamped, **source})
-
-
-def _write_edge(edges: list[Row], memory: Memory, fact_id: str, to: str, properties: Row) -> None:
-    edge = {"version_id": fact_id, **properties}
-    memory.writes.made[fact_id].append(edge)
-    edges.append({"from": fact_id, "to": to, "stamps": edge})
+        memory.writes.objects.append({"from": fact_id, "to": segment.object})

@@ -107,7 +107,7 @@ class Writes:
     purges: list[Row] = field(default_factory=list)
     unblocked: list[Row] = field(default_factory=list)
     horizons: list[Row] = field(default_factory=list)
-    made: dict[str, list[Row]] = field(default_factory=dict)
+    made: dict[str, Row] = field(default_factory=dict)
 
     def parameters(self) -> dict[str, list[Row]]:
         """What an incident's entry can add: all but what commands do."""
@@ -134,16 +134,15 @@ class Writes:
         return Writes(**{name: getattr(self, name) for name in WITH_THE_WATERMARK})
 
     def expire(self, version_id: str, at: int, closing: Row) -> bool:
-        """Closes a version that this batch makes, and its edges, where it stands; False for an older one.
+        """Closes a version that this batch makes, where it stands; False for an older one.
 
-        Within one query the graph does not find the edges that the query itself has made.
+        Within one query the graph does not find the edges that the query itself has made. They get the stamps that
+        their version is written with.
         """
-        rows = self.made.get(version_id)
-        if rows is None:
+        made = self.made.get(version_id)
+        if made is None:
             return False
-        rows[0] |= closing
-        for row in rows:
-            row["t_expired"] = at
+        made |= {**closing, "t_expired": at}
         return True
 
     def _lists(self) -> Iterator[tuple[str, list[Row]]]:

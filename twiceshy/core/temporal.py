@@ -224,7 +224,7 @@ def _overlaps(segments: Sequence[Segment], versions: Sequence[Version]) -> Itera
 def applied(versions: Iterable[Version], change: Change, *, slot: str, at: int) -> tuple[Version, ...]:
     """The slot's versions after the write of ``change`` at the transaction time ``at``."""
     gone = set(change.expired)
-    closed = (replace(version, t_expired=at) if version in gone else version for version in versions)
+    closed = (replace(version, t_expired=at) if gone and version in gone else version for version in versions)
     made = (
         Version(
             slot=slot,

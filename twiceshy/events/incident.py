@@ -1,6 +1,7 @@
 """incident.concluded.v1: what alerting publishes when an incident is over."""
 
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -141,6 +142,11 @@ class IncidentConcluded(Event):
         if self.started_at is not None and self.started_at > self.concluded_at:
             raise ValueError("started_at must not be later than concluded_at")
         return self
+
+    @cached_property
+    def told(self) -> str:
+        """All but the details, as JSON: what memory keeps of it in one piece."""
+        return self.model_dump_json(exclude={"details"}, exclude_defaults=True)
 
     @property
     def incomplete(self) -> bool:

@@ -224,59 +224,122 @@ CALL {
 }
 """
 
+_STAMPS = ("t_valid", "t_invalid", "t_created", "t_expired")
+_PROVENANCE = ("source", "status", "confidence_score")
+_TAUGHT = ("incident", "episode_id", "origin", "trust", "said_at", *_STAMPS, *_PROVENANCE)
+
+# What is written by the thousand comes as tables: the columns of each, by the parameter's name.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "entries": (
+        "event_id", "kind", "t_created", "result", "incident", "origin", "revised_at", "content_hash", *_PROVENANCE,
+    ),
+    "incidents": (
+        "key", "revised_at", "event_id", "content_hash", "episode_id", "t_valid", "t_invalid", "trust", "origin",
+        "said_at", *_PROVENANCE,
+    ),
+    "entities": ("key", "entity_type", "entity_ref", "folded", "t_created", *_PROVENANCE),
+    "episodes": (
+        "version_id", "slot", "incident", "incident_fingerprint", "origin", "trust", "summary_nl", "resolution_nl",
+        "details_nl", "body", "content_hash", "concluded_at", "derived_from", "incomplete", "released_by", "said_at",
+        "copy_of", *_STAMPS, *_PROVENANCE,
+    ),
+    "observations": (
+        "observation_id", "slot", "place", "subject", "subject_ref", "predicate", "object", "object_ref", "many",
+        "holds", "valid_from", "valid_to", "incident", "origin", "revised_at", "event_id", "trust", "confidence",
+        "t_created", "t_retracted", "said_at", *_PROVENANCE,
+    ),
+    "facts": (
+        "version_id", "slot", "place", "subject", "predicate", "object", "origin", "founder", "supersedes",
+        "invalidated_at", "invalidated_by_event", "superseded_by", *_STAMPS, *_PROVENANCE,
+    ),
+    "mentions": ("from", "to", "role"),
+    "resolutions": ("from", "to", "role"),
+    "subjects": ("from", "to"),
+    "objects": ("from", "to"),
+    "lessons": ("version_id", "slot", "text", *_TAUGHT),
+    "playbooks": ("version_id", "slot", "steps", *_TAUGHT),
+    "mistakes": ("version_id", "slot", "category", "statement", *_TAUGHT),
+}  # fmt: skip
+
+
+def _row(table: str) -> str:
+    """A row of a table as properties."""
+    return "{" + ", ".join(f"{column}: r[{index}]" for index, column in enumerate(COLUMNS[table])) + "}"
+
+
+_ENTITIES = f"""CALL {{
+  UNWIND $entities AS r
+  MERGE (n:MemoryEntity {{key: r[0]}})
+  ON CREATE SET n = {_row("entities")}
+  RETURN count(*) AS entities
+}}
+"""
+
+
+def _node(table: str, label: str, *, merged: bool) -> str:
+    """A node for each row; ``merged`` for what may have been written before, by its first column."""
+    identity = COLUMNS[table][0]
+    if not merged:
+        return f"CALL {{ UNWIND ${table} AS r CREATE (n:{label} {_row(table)}) RETURN count(*) AS {table} }}\n"
+    return f"""CALL {{
+  UNWIND ${table} AS r
+  MERGE (n:{label} {{{identity}: r[0]}})
+  SET n = {_row(table)}
+  RETURN count(*) AS {table}
+}}
+"""
+
+
+def _edge(table: str, kind: str, start: str, end: str, *, merged: bool) -> str:
+    """An edge for each row. It has the stamps of the version that it begins at, which was written before it."""
+    identity = ("role: r[2], " if "role" in COLUMNS[table] else "") + "version_id: a.version_id"
+    told = ", ".join((identity, *(f"{name}: a.{name}" for name in (*_STAMPS, *_PROVENANCE))))
+    written = f"CREATE (a)-[x:{kind} {{{told}}}]->(b)"
+    if merged:
+        written = f"MERGE (a)-[x:{kind} {{{identity}}}]->(b)\n  SET x = {{{told}}}"
+    return f"""CALL {{
+  UNWIND ${table} AS r
+  MATCH (a:{start} {{version_id: r[0]}})
+  MATCH (b:{end} {{key: r[1]}})
+  {written}
+  RETURN count(*) AS {table}
+}}
+"""
+
+
+def _written(*, merged: bool) -> str:
+    """What an entry adds, nodes before the edges between them."""
+    return (
+        _ENTITIES
+        + _node("episodes", "MemoryEpisode", merged=merged)
+        + _node("observations", "Observation", merged=merged)
+        + _node("facts", "MemoryFact", merged=merged)
+        + _edge("mentions", "MENTIONS", "MemoryEpisode", "MemoryEntity", merged=merged)
+        + _edge("resolutions", "RESOLVED_BY", "MemoryEpisode", "MemoryEntity", merged=merged)
+        + _edge("subjects", "SUBJECT", "MemoryFact", "MemoryEntity", merged=merged)
+        + _edge("objects", "OBJECT", "MemoryFact", "MemoryEntity", merged=merged)
+        + f"""CALL {{
+  UNWIND $supersessions AS r
+  MATCH (a:MemoryEpisode {{version_id: r.from}})
+  MATCH (b:MemoryEpisode {{version_id: r.to}})
+  {"MERGE" if merged else "CREATE"} (a)-[x:SUPERSEDES {{version_id: r.stamps.version_id}}]->(b)
+  SET x = r.stamps
+  RETURN count(*) AS supersessions
+}}
+"""
+    )
+
+
 RECORD = (
     """
 MATCH (m:Meta {stage: $stage})
 WHERE m.watermark = $seen
 SET m.watermark = $next
 WITH m
-CALL { UNWIND $entries AS r CREATE (n:Entry) SET n = r RETURN count(*) AS entries }
-CALL { UNWIND $incidents AS r MERGE (n:Incident {key: r.key}) SET n += r RETURN count(*) AS incidents }
-CALL { UNWIND $entities AS r MERGE (n:MemoryEntity {key: r.key}) ON CREATE SET n = r RETURN count(*) AS entities }
-CALL { UNWIND $episodes AS r CREATE (n:MemoryEpisode) SET n = r RETURN count(*) AS episodes }
-CALL { UNWIND $observations AS r CREATE (n:Observation) SET n = r RETURN count(*) AS observations }
-CALL { UNWIND $facts AS r CREATE (n:MemoryFact) SET n = r RETURN count(*) AS facts }
-CALL {
-  UNWIND $mentions AS r
-  MATCH (a:MemoryEpisode {version_id: r.from})
-  MATCH (b:MemoryEntity {key: r.to})
-  CREATE (a)-[x:MENTIONS]->(b)
-  SET x = r.stamps
-  RETURN count(*) AS mentions
-}
-CALL {
-  UNWIND $resolutions AS r
-  MATCH (a:MemoryEpisode {version_id: r.from})
-  MATCH (b:MemoryEntity {key: r.to})
-  CREATE (a)-[x:RESOLVED_BY]->(b)
-  SET x = r.stamps
-  RETURN count(*) AS resolutions
-}
-CALL {
-  UNWIND $subjects AS r
-  MATCH (a:MemoryFact {version_id: r.from})
-  MATCH (b:MemoryEntity {key: r.to})
-  CREATE (a)-[x:SUBJECT]->(b)
-  SET x = r.stamps
-  RETURN count(*) AS subjects
-}
-CALL {
-  UNWIND $objects AS r
-  MATCH (a:MemoryFact {version_id: r.from})
-  MATCH (b:MemoryEntity {key: r.to})
-  CREATE (a)-[x:OBJECT]->(b)
-  SET x = r.stamps
-  RETURN count(*) AS objects
-}
-CALL {
-  UNWIND $supersessions AS r
-  MATCH (a:MemoryEpisode {version_id: r.from})
-  MATCH (b:MemoryEpisode {version_id: r.to})
-  CREATE (a)-[x:SUPERSEDES]->(b)
-  SET x = r.stamps
-  RETURN count(*) AS supersessions
-}
 """
+    + _node("entries", "Entry", merged=False)
+    + _node("incidents", "Incident", merged=True)
+    + _written(merged=False)
     + _CLOSED
     + """RETURN m.watermark
 """
@@ -289,56 +352,8 @@ PIECE = (
 MATCH (m:Meta {stage: $stage})
 WHERE m.watermark = $seen
 WITH m
-CALL { UNWIND $entities AS r MERGE (n:MemoryEntity {key: r.key}) ON CREATE SET n = r RETURN count(*) AS entities }
-CALL { UNWIND $episodes AS r MERGE (n:MemoryEpisode {version_id: r.version_id}) SET n = r RETURN count(*) AS episodes }
-CALL {
-  UNWIND $observations AS r
-  MERGE (n:Observation {observation_id: r.observation_id})
-  SET n = r
-  RETURN count(*) AS observations
-}
-CALL { UNWIND $facts AS r MERGE (n:MemoryFact {version_id: r.version_id}) SET n = r RETURN count(*) AS facts }
-CALL {
-  UNWIND $mentions AS r
-  MATCH (a:MemoryEpisode {version_id: r.from})
-  MATCH (b:MemoryEntity {key: r.to})
-  MERGE (a)-[x:MENTIONS {version_id: r.stamps.version_id, role: r.stamps.role}]->(b)
-  SET x = r.stamps
-  RETURN count(*) AS mentions
-}
-CALL {
-  UNWIND $resolutions AS r
-  MATCH (a:MemoryEpisode {version_id: r.from})
-  MATCH (b:MemoryEntity {key: r.to})
-  MERGE (a)-[x:RESOLVED_BY {version_id: r.stamps.version_id, role: r.stamps.role}]->(b)
-  SET x = r.stamps
-  RETURN count(*) AS resolutions
-}
-CALL {
-  UNWIND $subjects AS r
-  MATCH (a:MemoryFact {version_id: r.from})
-  MATCH (b:MemoryEntity {key: r.to})
-  MERGE (a)-[x:SUBJECT {version_id: r.stamps.version_id}]->(b)
-  SET x = r.stamps
-  RETURN count(*) AS subjects
-}
-CALL {
-  UNWIND $objects AS r
-  MATCH (a:MemoryFact {version_id: r.from})
-  MATCH (b:MemoryEntity {key: r.to})
-  MERGE (a)-[x:OBJECT {version_id: r.stamps.version_id}]->(b)
-  SET x = r.stamps
-  RETURN count(*) AS objects
-}
-CALL {
-  UNWIND $supersessions AS r
-  MATCH (a:MemoryEpisode {version_id: r.from})
-  MATCH (b:MemoryEpisode {version_id: r.to})
-  MERGE (a)-[x:SUPERSEDES {version_id: r.stamps.version_id}]->(b)
-  SET x = r.stamps
-  RETURN count(*) AS supersessions
-}
 """
+    + _written(merged=True)
     + _CLOSED
     + """CALL {
   UNWIND $aliased AS r
@@ -369,41 +384,33 @@ RETURN m.watermark
 """
 )
 
-REFLECT = """
+
+def _resting(table: str, label: str) -> str:
+    """The edge from what was taught to the episode that it rests on."""
+    return f"""CALL {{
+  UNWIND ${table} AS r
+  MATCH (a:{label} {{version_id: r[0]}})
+  MATCH (b:MemoryEpisode {{version_id: r[{COLUMNS[table].index("episode_id")}]}})
+  MERGE (a)-[x:RESTS_ON {{t_created: a.t_created, source: a.source, status: a.status, confidence_score: 1.0}}]->(b)
+  RETURN count(*) AS {label}_edges
+}}
+"""
+
+
+REFLECT = (
+    """
 MATCH (m:Meta {stage: $stage})
 WHERE m.watermark = $seen
 SET m.watermark = $next
 WITH m
-CALL { UNWIND $lessons AS r MERGE (n:MemoryLesson {version_id: r.version_id}) SET n = r RETURN count(*) AS lessons }
-CALL {
-  UNWIND $playbooks AS r
-  MERGE (n:MemoryPlaybook {version_id: r.version_id})
-  SET n = r
-  RETURN count(*) AS playbooks
-}
-CALL { UNWIND $mistakes AS r MERGE (n:MemoryMistake {version_id: r.version_id}) SET n = r RETURN count(*) AS mistakes }
-CALL {
-  UNWIND $lessons AS r
-  MATCH (a:MemoryLesson {version_id: r.version_id})
-  MATCH (b:MemoryEpisode {version_id: r.episode_id})
-  MERGE (a)-[x:RESTS_ON {t_created: r.t_created, source: r.source, status: r.status, confidence_score: 1.0}]->(b)
-  RETURN count(*) AS lesson_edges
-}
-CALL {
-  UNWIND $playbooks AS r
-  MATCH (a:MemoryPlaybook {version_id: r.version_id})
-  MATCH (b:MemoryEpisode {version_id: r.episode_id})
-  MERGE (a)-[x:RESTS_ON {t_created: r.t_created, source: r.source, status: r.status, confidence_score: 1.0}]->(b)
-  RETURN count(*) AS playbook_edges
-}
-CALL {
-  UNWIND $mistakes AS r
-  MATCH (a:MemoryMistake {version_id: r.version_id})
-  MATCH (b:MemoryEpisode {version_id: r.episode_id})
-  MERGE (a)-[x:RESTS_ON {t_created: r.t_created, source: r.source, status: r.status, confidence_score: 1.0}]->(b)
-  RETURN count(*) AS mistake_edges
-}
-CALL {
+"""
+    + _node("lessons", "MemoryLesson", merged=True)
+    + _node("playbooks", "MemoryPlaybook", merged=True)
+    + _node("mistakes", "MemoryMistake", merged=True)
+    + _resting("lessons", "MemoryLesson")
+    + _resting("playbooks", "MemoryPlaybook")
+    + _resting("mistakes", "MemoryMistake")
+    + """CALL {
   UNWIND $closed AS r
   MATCH (n:MemoryLesson {incident: r.incident})
   WHERE n.t_expired = $forever AND n.t_created < r.at
@@ -426,6 +433,7 @@ CALL {
 }
 RETURN m.watermark
 """
+)
 
 EPISODES_PURGED = """
 MATCH (e:MemoryEpisode)

@@ -4,7 +4,7 @@ Queries are constants of `cypher`, and parameters are bound as `literals` has th
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from falkordb.asyncio.graph import AsyncGraph
@@ -15,7 +15,7 @@ from twiceshy.core.ids import derive
 from twiceshy.errors import FencedError, NotReadyError, TransientError
 from twiceshy.stores import cypher
 from twiceshy.stores.connection import answering
-from twiceshy.stores.literals import header
+from twiceshy.stores.literals import Table, header
 
 Row = list[Any]
 STAGES = ("graph", "lesson", "consolidate", "embed")
@@ -32,6 +32,11 @@ _INDEX_SECONDS_MAX = 60.0
 def graph_name(tenant: str, generation: str) -> str:
     """The Redis key of a tenant's graph. Derived, so that no tenant's name is ever part of a command."""
     return f"twiceshy:{generation}:{derive('graph', tenant)}"
+
+
+def tables(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """Parameters of a write: lists of rows by name, as tables where a query takes one."""
+    return {name: Table.of(cypher.COLUMNS[name], of) if name in cypher.COLUMNS else of for name, of in rows.items()}
 
 
 class Graph:

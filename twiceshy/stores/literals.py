@@ -5,12 +5,29 @@ into the query unquoted. Checked and written in one pass, for it is a good part 
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import orjson
 
 _INT_MAX = 2**53
 _NAMES_MAX = 10_000
 _names: dict[str, str] = {}
+
+_JSON = orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of equal columns. As lists they are a third as long, and their JSON is Cypher too."""
+
+    rows: list[list[Any]]
+
+    @classmethod
+    def of(cls, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> "Table":
+        """``rows`` by ``columns``; null where a row has none."""
+        return cls([[row.get(column) for column in columns] for row in rows])
 
 
 def header(parameters: Mapping[str, Any]) -> str:
@@ -49,7 +66,19 @@ def literal(value: Any) -> str:
         if not math.isfinite(value):
             raise TypeError(f"{value} cannot be a parameter of a query")
         return repr(value)
+    if kind is Table:
+        return _table(value)
     raise TypeError(f"{kind.__name__} cannot be a parameter of a query")
+
+
+def _table(table: Table) -> str:
+    try:
+        text = orjson.dumps(table.rows, option=_JSON).decode()
+    except TypeError:
+        # A lone surrogate, or what `literal` refuses with its reason.
+        return literal(table.rows)
+    # Cypher does not know JSON's escapes of control characters; and what is not finite is null in JSON.
+    return literal(table.rows) if "\\u" in text else text
 
 
 def _quoted(text: str) -> str:

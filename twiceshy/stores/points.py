@@ -73,17 +73,18 @@ def point_id(generation: str, version_id: str) -> str:
 
 def copied(point: models.Record, **changes: Any) -> Item:
     """An item with another's vectors and payload, and other stamps, generation or version."""
-    payload, named = dict(point.payload or {}), point.vector
-    vectors: Any = named or {}
-    words = vectors[LEXICAL]
+    payload = dict(point.payload or {})
+    lexical, dense = vectors_of(point)
     placed = {name: payload.pop(name) for name in _PLACED if name in payload}
     payload.pop("has_vector")
-    return Item(
-        **{**placed, **changes},
-        lexical=dict(zip(words.indices, words.values, strict=True)),
-        dense=vectors.get(DENSE),
-        payload=payload,
-    )
+    return Item(**{**placed, **changes}, lexical=lexical, dense=dense, payload=payload)
+
+
+def vectors_of(point: models.Record) -> tuple[dict[int, float], Vector | None]:
+    """The weights of a point's words by term, and its dense vector."""
+    named: Any = point.vector or {}
+    words = named[LEXICAL]
+    return dict(zip(words.indices, words.values, strict=True)), named.get(DENSE)
 
 
 _PLACED = (
@@ -92,8 +93,9 @@ _PLACED = (
 
 
 def to_point(item: Item) -> models.PointStruct:
+    # Not validated: numbers by the hundred, which the server checks.
     vector: dict[str, Any] = {
-        LEXICAL: models.SparseVector(indices=list(item.lexical), values=list(item.lexical.values()))
+        LEXICAL: models.SparseVector.model_construct(indices=list(item.lexical), values=list(item.lexical.values()))
     }
     if item.dense is not None:
         vector[DENSE] = item.dense
@@ -110,7 +112,8 @@ def to_point(item: Item) -> models.PointStruct:
         "vector_missing": item.vector_missing,
         **item.payload,
     }
-    return models.PointStruct(id=point_id(item.generation, item.version_id), vector=vector, payload=payload)
+    identity = point_id(item.generation, item.version_id)
+    return models.PointStruct.model_construct(id=identity, vector=vector, payload=payload)
 
 
 def owner_conditions(tenant: str, generation: str) -> list[models.Condition]:

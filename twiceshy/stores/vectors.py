@@ -4,10 +4,11 @@ Points are inserted only if they are not there yet; all that changes later is th
 vector that was missing. So a late writer cannot undo anything.
 """
 
+import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import AsyncIterator, Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
+from typing import Any, TypeVar
 
 import httpx
 from qdrant_client import AsyncQdrantClient, models
@@ -32,6 +33,9 @@ from twiceshy.stores.points import (
 )
 
 POINTS_MAX = 100
+_REQUESTS_AT_ONCE = 2
+
+Part = TypeVar("Part")
 
 _INDEXED: dict[str, Any] = {
     "tenant": models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True),
@@ -77,6 +81,20 @@ async def _still_there() -> AsyncIterator[None]:
         raise TransientError(
             "Qdrant no longer has a point that lacked its vector: look again what is missing."
         ) from error
+
+
+async def _each(call: Callable[[Sequence[Part]], Awaitable[None]], parts: Sequence[Part]) -> None:
+    """Calls with so many of ``parts`` at a time as go into one request; the next is made while one is answered."""
+    chunks = iter(list(batched(parts, POINTS_MAX)))
+
+    async def one_by_one() -> None:
+        for chunk in chunks:
+            await call(chunk)
+
+    # Both are waited for, whatever becomes of one: nothing is written behind the back of who tries again.
+    for outcome in await asyncio.gather(*(one_by_one() for _ in range(_REQUESTS_AT_ONCE)), return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
 
 
 class Vectors:
@@ -153,10 +171,13 @@ class Vectors:
 
     async def insert(self, items: Sequence[Item]) -> None:
         """Adds the items that are not there yet, and leaves those that are as they are."""
-        for start in range(0, len(items), POINTS_MAX):
-            points = [to_point(item) for item in items[start : start + POINTS_MAX]]
+
+        async def insert(chunk: Sequence[Item]) -> None:
+            points = [to_point(item) for item in chunk]
             async with answering():
                 await self._client.upsert(self.collection, points, wait=True, update_mode=models.UpdateMode.INSERT_ONLY)
+
+        await _each(insert, items)
 
     async def close(self, generation: str, closed: Iterable[tuple[str, int]]) -> None:
         """Sets the closing stamp (``t_expired``) of versions that are no longer believed."""
@@ -193,14 +214,23 @@ class Vectors:
             )
         return {(point.payload or {})["version_id"]: point.payload or {} for point in points}
 
-    async def copies(self, places: dict[str, tuple[str, str]]) -> dict[str, models.Record]:
-        """Points with their vectors, by key of ``places``, which has (generation, version id) of each."""
+    async def copies(
+        self, places: dict[str, tuple[str, str]], fields: Sequence[str] | None = None
+    ) -> dict[str, models.Record]:
+        """Points with their vectors, by key of ``places``, which has (generation, version id) of each.
+
+        With ``fields``, those alone of their payloads.
+        """
         keys = {point_id(*place): key for key, place in places.items()}
         found: dict[str, models.Record] = {}
-        for chunk in batched(keys, POINTS_MAX):
+        payload = True if fields is None else list(fields)
+
+        async def retrieve(chunk: Sequence[str]) -> None:
             async with answering():
-                points = await self._client.retrieve(self.collection, chunk, with_payload=True, with_vectors=True)
-            found |= {keys[str(point.id)]: point for point in points}
+                points = await self._client.retrieve(self.collection, chunk, with_payload=payload, with_vectors=True)
+            found.update({keys[str(point.id)]: point for point in points})
+
+        await _each(retrieve, list(keys))
         return found
 
     async def missing(self, limit: int) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from twiceshy.events.chain import EntryLogged, OriginInvalidation, Recorded
 
 MENTIONING = ("MENTIONS", "RESOLVED_BY")
 STATE = IncidentState.__slots__
+EDGE = ("version_id", "t_valid", "t_invalid", "t_created", "t_expired", "source", "status", "confidence_score")
 PURGE = ("origin", "since", "at", "block", "unblocked_at")
 
 
@@ -149,7 +150,7 @@ class Tables:
                 assert row[identity] not in table, "two nodes of one identity"
                 table[row[identity]] = dict(row)
         for key, row in writes.incidents.items():
-            self.incidents[key] = self.incidents.get(key, {}) | row
+            self.incidents[key] = row
         for key, row in writes.entities.items():
             self.entities.setdefault(key, row)
         self._connect(writes)
@@ -177,7 +178,8 @@ class Tables:
             for row in rows:
                 assert row["from"] in sources
                 assert row["to"] in targets
-                self.edges.append((kind, {"from": row["from"], "to": row["to"], **row["stamps"]}))
+                told = row.get("stamps") or _of_version(sources[row["from"]])
+                self.edges.append((kind, {**told, **{name: part for name, part in row.items() if name != "stamps"}}))
         made = [edge["version_id"] for kind, edge in self.edges if kind == "SUPERSEDES"]
         assert len(made) == len(set(made)), "two edges of one identity"
 
@@ -209,6 +211,11 @@ class Tables:
         for kind, edge in self.edges:
             if kind in kinds and edge["from"] == row["version_id"]:
                 edge["t_expired"] = row["at"]
+
+
+def _of_version(row: Row) -> Row:
+    """What an edge has of the version that it begins at."""
+    return {name: row[name] for name in EDGE}
 
 
 def version(row: Row) -> Version:
