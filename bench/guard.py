@@ -186,17 +186,17 @@ def hostile_texts(chance: random.Random) -> dict[str, Callable[[], str]]:
 
 
 def measure_hostile(redact: Callable[[IncidentConcluded], object]) -> None:
-    """Each step of reading an event by itself, and the input at which it took longest."""
+    """Each step of reading an event by itself, in processor time, and the input at which it took longest."""
     worst: dict[str, tuple[float, str]] = {}
     held = 0
     for kind, data in hostile():
-        started = time.perf_counter()
+        started = time.process_time()
         parsed = IncidentConcluded.model_validate_json(data)
-        marks = [time.perf_counter() - started]
+        marks = [time.process_time() - started]
         for step in (redact, scan):
-            started = time.perf_counter()
+            started = time.process_time()
             step(parsed)
-            marks.append(time.perf_counter() - started)
+            marks.append(time.process_time() - started)
         held += bool(scan(parsed).findings)
         for step_name, seconds in zip(("parse", "redact", "scan"), marks, strict=True):
             worst[step_name] = max(worst.get(step_name, (0.0, "")), (seconds, f"{kind}, {len(data):,} bytes"))

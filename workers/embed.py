@@ -23,7 +23,8 @@ from twiceshy.stores.embeddings import Embedded, EmbeddingsClient
 from twiceshy.stores.generations import Generations
 from twiceshy.stores.graph import Graph, Graphs
 from twiceshy.stores.points import Item
-from twiceshy.stores.vectors import POINTS_MAX, Vectors
+from twiceshy.stores.requests import POINTS_MAX
+from twiceshy.stores.vectors import Vectors
 from twiceshy.stream.chain import (
     ChainStage,
     NotesProgress,

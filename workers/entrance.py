@@ -30,6 +30,7 @@ from twiceshy.stream.codec import Attributes, attributes, binary, claimed
 from twiceshy.stream.records import Output, Record
 from twiceshy.stream.signing import SIGNATURE_HEADER, signature_in
 from twiceshy.stream.topics import TOPICS, Topic
+from workers.redactors import Redactors
 from workers.speaker import Speaker, Speakers
 
 AHEAD_MS_MAX = 24 * 3_600_000
@@ -53,6 +54,7 @@ class Entrance:
         self._inputs = progress.beside("inputs")
         self._clock_ms = clock_ms
         self._speakers = Speakers(settings)
+        self.redactors = Redactors(settings)
 
     def opened(self, record: Record) -> tuple[Record, Attributes]:
         """The record in binary mode, and what it says that it is.

@@ -5,8 +5,7 @@ Admits incidents into the log, in one order a tenant, and holds back what a pers
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -14,7 +13,7 @@ import structlog
 from twiceshy.core.burst import Counted, counted, subjects
 from twiceshy.core.ids import derive, event_id
 from twiceshy.core.judging import Judged, judged
-from twiceshy.core.redact import Redactor, SecretInKeyError
+from twiceshy.core.redact import SecretInKeyError
 from twiceshy.core.scan import RULES_VERSION
 from twiceshy.core.temporal import effective_revision_time
 from twiceshy.errors import PoisonError
@@ -40,7 +39,6 @@ BURST = "burst"
 HELD_BEFORE = QuarantineReason(rule="held-by-earlier-rules", category=INJECTION)
 """Why an event is held that came again after the rules changed: the first decision about it stands."""
 
-SOURCES_KEPT = 256
 LogEnd = Callable[[int], Awaitable[int]]
 
 log = structlog.get_logger()
@@ -87,9 +85,6 @@ class GuardStage:
         self._log_end = log_end
         self._backfill = backfill
         self._clock_ms = clock_ms
-        self._redactors = {tenant: Redactor(settings.internal_hosts.get(tenant, ())) for tenant in settings.tenants}
-        # There are few sources, and each event names one.
-        self._sources = {tenant: lru_cache(SOURCES_KEPT)(one.text) for tenant, one in self._redactors.items()}
         self._rooms: dict[int, Room] = {}
         topic = TOPICS.incidents_backfill if backfill else TOPICS.incidents_concluded
         self._entrance = Entrance(topic, settings, decisions, progress, clock_ms)
@@ -103,15 +98,15 @@ class GuardStage:
         times = {"concluded_at": said.concluded_at}
         times |= {f"facts.{index}.valid_from": fact.valid_from for index, fact in enumerate(said.facts)}
         self._entrance.check(said.tenant, times)
-        redactor = self._redactors[said.tenant]
+        redactors = self._entrance.redactors
         try:
-            found = judged(_filed(said, speaker.origin(said.origin.name)), redactor)
+            found = judged(_filed(said, speaker.origin(said.origin.name)), redactors.of(said.tenant))
         except SecretInKeyError as error:
             raise PoisonError(error.code, str(error)) from None
         origin = found.incident.origin.name
         return Incoming(
             event_id=event_id(said.tenant, about.source, about.id, record.value or b""),
-            attributes=replace(about, id=redactor.text(about.id), source=self._sources[said.tenant](about.source)),
+            attributes=redactors.attributes(said.tenant, about),
             signed_by=speaker.name or None,
             judged=found,
             trust=found.trust(speaker.trust(origin, self._settings)),

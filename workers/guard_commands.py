@@ -34,7 +34,7 @@ _LOGGED: TypeAdapter[LoggedCommand] = TypeAdapter(Annotated[LoggedCommand, Field
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A valid command, as the log has it."""
+    """A valid command, as the log has it: without a secret in its reason."""
 
     event_id: str
     attributes: Attributes
@@ -72,7 +72,9 @@ class GuardCommandsStage:
         times = {name: value for name, value in requested if isinstance(value, datetime)}
         self._entrance.check(requested.tenant, times)
         identity = event_id(requested.tenant, about.source, about.id, record.value or b"")
-        return Given(identity, about, command, speaker.name)
+        redactors = self._entrance.redactors
+        masked = command.model_copy(update={"why": redactors.text(command.tenant, command.why)})
+        return Given(identity, redactors.attributes(command.tenant, about), masked, speaker.name)
 
     async def has_room(self, batch: Sequence[Given]) -> bool:
         return True

@@ -10,9 +10,7 @@ from typing import Any
 
 from twiceshy.core.ids import derive, event_id
 from twiceshy.core.quarantine import Refusal, counted, judged
-from twiceshy.core.redact import Redactor
 from twiceshy.errors import FencedError, PoisonError
-from twiceshy.events.common import TEXT_CHARS_MAX
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.events.quarantine import AuditRecorded, IncidentQuarantined, QuarantineDecided, QuarantineSettlement
 from twiceshy.settings import Settings
@@ -56,7 +54,6 @@ class GuardDecisionsStage:
     ) -> None:
         self._settings = settings
         self._quarantine = quarantine
-        self._redactors = {tenant: Redactor(settings.internal_hosts.get(tenant, ())) for tenant in settings.tenants}
         self._entrance = Entrance(TOPICS.quarantine_decisions, settings, decisions, progress, clock_ms)
 
     def decode(self, record: Record) -> Decision:
@@ -69,8 +66,7 @@ class GuardDecisionsStage:
         if bool(decided.items) == (decided.group is not None):
             raise PoisonError("schema", "Name what is decided on: either items, or a group.")
         identity = event_id(decided.tenant, about.source, about.id, record.value or b"")
-        # It is kept with the items and told with them, so nothing secret may stand in it.
-        why = self._redactors[decided.tenant].text(decided.why)[:TEXT_CHARS_MAX]
+        why = self._entrance.redactors.text(decided.tenant, decided.why)
         return Decision(identity, decided.model_copy(update={"why": why}), speaker.name)
 
     async def has_room(self, batch: Sequence[Decision]) -> bool:

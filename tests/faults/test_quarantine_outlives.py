@@ -10,6 +10,7 @@ from tests.records import HIDDEN
 from tests.rig import Publisher, Rig
 from twiceshy import OutcomeFollower, QuarantineDecisions
 from twiceshy.events.incident import IncidentConcluded
+from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.events.quarantine import IncidentQuarantined, QuarantineGroup, QuarantineState
 from twiceshy.stores.quarantine import GRAPH_NAME, Quarantine
 from twiceshy.stream.admin import create_topics, reader
@@ -42,6 +43,13 @@ async def until(rig: Rig, so: Callable[[list[IncidentQuarantined]], bool]) -> li
     return found
 
 
+async def told(publisher: Publisher, outcome: str, event_ids: set[str]) -> None:
+    """Returns when each of the events has the outcome."""
+    async with asyncio.timeout(SECONDS_MAX):
+        while not event_ids <= {one.event_id for one in publisher.outcomes if one.outcome == outcome}:
+            await publisher.poll()
+
+
 async def newest_told(rig: Rig) -> dict[str, IncidentQuarantined]:
     """The last that the topic has of each item."""
     found: dict[str, IncidentQuarantined] = {}
@@ -53,8 +61,8 @@ async def newest_told(rig: Rig) -> dict[str, IncidentQuarantined]:
         while batches := await consumer.getmany(timeout_ms=1_000):
             for records in batches.values():
                 for record in records:
-                    told = IncidentQuarantined.model_validate_json(record.value)
-                    found[told.item_id] = told
+                    item = IncidentQuarantined.model_validate_json(record.value)
+                    found[item.item_id] = item
     return found
 
 
@@ -69,9 +77,8 @@ async def test_time_to_live_ends_while_no_guard_runs_and_is_told_by_the_next_one
             await asyncio.sleep(TTL_SECONDS)
             await rig.workers["chain"].start()
             expired = await until(rig, lambda found: {one.state for one in found} == {QuarantineState.EXPIRED})
-            async with asyncio.timeout(SECONDS_MAX):
-                while {o.event_id for o in publisher.outcomes if o.reason == "quarantine_expired"} != publisher.sent:
-                    await publisher.poll()
+            await told(publisher, "rejected", publisher.sent)
+        assert {o.reason for o in publisher.outcomes if o.outcome == "rejected"} == {"quarantine_expired"}
         assert await newest_told(rig) == {one.item_id: one for one in expired}
 
 
@@ -89,18 +96,20 @@ async def test_guard_that_is_killed_while_it_carries_out_a_decision_lets_each_it
         async with Publisher(rig.settings) as publisher:
             await publisher.send([suspicious(number) for number in range(count)])
             await publisher.until_all()
-            publisher.outcomes.clear()
+            held = publisher.sent
             decision_id = await decide(rig, "approve")
             await until(rig, lambda found: any(one.state is QuarantineState.RELEASED for one in found))
             await rig.kill("chain")
             await rig.workers["chain"].start()
-            publisher.sent.add(decision_id)
-            await publisher.until_all(seconds_max=300)
-            outcomes = {outcome.event_id: outcome for outcome in publisher.outcomes}
-        assert outcomes.pop(decision_id).counts == {"items_released": count}
-        assert {outcome.outcome for outcome in outcomes.values()} == {"remembered"}
+            await told(publisher, "applied", {decision_id})
+            await told(publisher, "remembered", held)
+            [outcome] = {o.model_dump_json() for o in publisher.outcomes if o.event_id == decision_id}
+        assert IncidentOutcome.model_validate_json(outcome).counts == {"items_released": count}
+        # That it was held is told again where its event came again.
+        assert {o.outcome for o in publisher.outcomes} == {"quarantined", "applied", "remembered"}
         released = await items(rig)
         assert [len(one.decisions) for one in released] == [1] * count
+        assert await newest_told(rig) == {one.item_id: one for one in released}
         exported = b"\n".join(await rig.export("default"))
         assert exported.count(b'"node":"MemoryEpisode"') == count
 

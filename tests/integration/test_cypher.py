@@ -15,6 +15,7 @@ SCANNING = {
     "WATERMARKS": "a graph has four of these nodes",
     "EXPORT_NODES": "an export reads everything, a page at a time",
     "EXPORT_EDGES": "an export reads everything, a page at a time",
+    "EPISODES_BELIEVED": "a rescan reads everything, a page at a time",
     "LIST_INDEXES": "a procedure, which matches nothing",
     # What an operator's command asks is rare; an index for it would cost every event something.
     "INCIDENTS_OF_ORIGIN": "an invalidation",

@@ -12,10 +12,12 @@ from tests.incidents import incident
 from tests.rig import Publisher, Rig, incident_output
 from twiceshy.core.ids import event_id
 from twiceshy.events.outcome import IncidentOutcome
+from twiceshy.events.quarantine import AuditRecorded
 from twiceshy.stores.graph import FIRST_GENERATION, Graphs
 from twiceshy.stores.quarantine import Quarantine
 from twiceshy.stream.admin import end_offsets, reader
 from twiceshy.stream.outputs import client_security
+from twiceshy.stream.records import Record
 from twiceshy.stream.topics import TOPICS, Topic
 
 INPUT = TOPICS.incidents_concluded
@@ -85,6 +87,16 @@ async def test_published_incident_is_remembered_and_its_outcome_told(rig: Rig) -
     assert outcome.vector
     assert outcome.known_at is not None
     assert outcome.took_ms.keys() == {"graph", "lesson", "consolidate", "embed"}
+
+
+async def test_time_of_an_incident_is_the_brokers_where_it_keeps_it(rig: Rig) -> None:
+    async with Publisher(rig.settings) as publisher:
+        await publisher.send([incident(5)])
+        await publisher.until_all()
+    records = [Record.of_consumer(message) for message in await everything(rig, INPUT)]
+    assert records
+    for record in records:
+        assert record.appended_ms == (record.timestamp_ms if rig.kind == "kafka" else None)
 
 
 async def test_incident_published_twice_is_one_episode(rig: Rig) -> None:
@@ -158,7 +170,8 @@ async def test_hidden_text_is_quarantined_and_not_remembered(rig: Rig) -> None:
         graph = Graphs(stores.redis, FIRST_GENERATION).of("default")
         query = "MATCH (e:MemoryEpisode {incident_fingerprint: $of}) RETURN count(e)"
         assert await graph.read(query, of="test/8") == [[0]]
-    assert len(await everything(rig, TOPICS.audit)) == 1
+    audits = [AuditRecorded.model_validate_json(message.value) for message in await everything(rig, TOPICS.audit)]
+    assert [audit.subject_id for audit in audits if audit.kind == "prompt_injection"] == [held[0].item_id]
 
 
 async def test_each_append_to_the_log_has_a_key_of_its_own(rig: Rig) -> None:

@@ -32,7 +32,7 @@ def rehearse(records: Iterable[Line | Refused], settings: Settings, *, now_ms: i
         elif reason := _refusal(record.incident, settings, now_ms):
             told.refused.append(Refused(record.number, reason, record.file))
         elif findings := scan(record.incident).findings:
-            reason = f"{findings[0].where}: {findings[0].rule} would be held back for a person to decide"
+            reason = f"{findings[0].where or 'the event'}: {findings[0].rule} would be held back for a person to decide"
             told.held.append(Refused(record.number, reason, record.file))
         else:
             told.ready += 1

@@ -69,12 +69,15 @@ def _of(*ranges: tuple[int, int]) -> str:
 
 
 _INVISIBLE_LETTERS = {chr(code) for first, last in _INVISIBLES for code in range(first, last + 1)}
-_DROPPED = {*map(ord, _INVISIBLE_LETTERS), *range(0x300, 0x370), *_CONTROLS}
+_MARKS = dict.fromkeys(map(chr, range(0x300, 0x370)), "")
+_DROPPED = {*map(ord, (*_INVISIBLE_LETTERS, *_MARKS)), *_CONTROLS}
 _LEET = dict(zip("013457@$!|", "oieastasil", strict=True))
 _REPLACED_ONE_BY_ONE_MAX = 100
+_LETTERS_MAX = 4_000
+"""Different characters of one text; few books in Chinese have more."""
 _CHANGED_LETTERS_MAX = 400
-"""Different characters of one text that are not what they are read as. All accents of Europe are fewer; a text of
-random characters has thousands, and takes longer than a scan may."""
+"""Of those, the ones that are not what they are read as. All accents of Europe are fewer; a text of random characters
+has thousands, and takes longer than a scan may."""
 
 
 class UnreadableError(Exception):
@@ -109,6 +112,8 @@ _ASCII_SIGNS = bytes(ord(_SIGNS[code]) if code < 0x80 else code for code in rang
 _ANSI = re2.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _HAS_CONTROLS = re2.compile(r"[\x00-\x08\x0E-\x1F\x7F]")
 _HAS_INVISIBLES = re2.compile(f"[{_of(*_INVISIBLES)}]")
+# Parts of Hangul syllables and marks of kana, which make another letter of the one before.
+_HAS_PARTS = re2.compile(r"[\x{1100}-\x{11FF}\x{3099}\x{309A}]")
 _HAS_TWINS = re2.compile(f"[{_TWIN_CLASS}]")
 _HAS_RIGHT_TO_LEFT = re2.compile(r"[\p{Hebrew}\p{Arabic}\p{Syriac}\p{Thaana}\p{Nko}]")
 
@@ -161,8 +166,10 @@ def folded(text: str) -> str:
         if not text.isprintable() and _HAS_CONTROLS.search(text.encode()):
             text = _exchanged(_ANSI.sub("", text), _FOLDS)
         return text.lower()
-    whole = unicodedata.normalize("NFC", _ANSI.sub("", text) if "\x1b" in text else text)
-    return _exchanged(whole.lower(), _FOLDS)
+    text = (_ANSI.sub("", text) if "\x1b" in text else text).lower()
+    if _HAS_PARTS.search(text.encode()):
+        text = unicodedata.normalize("NFC", _replaced(text, _MARKS))
+    return _exchanged(text, _FOLDS)
 
 
 def worded(plain: str) -> str:
@@ -216,7 +223,10 @@ def _exchanged(text: str, signs: Mapping[int, str]) -> str:
 
     Raises UnreadableError when they are too many.
     """
-    changed = {letter: sign for letter in set(text) if (sign := signs[ord(letter)]) != letter}
+    letters = set(text)
+    if len(letters) > _LETTERS_MAX:
+        raise UnreadableError
+    changed = {letter: sign for letter in letters if (sign := signs[ord(letter)]) != letter}
     if len(changed) > _CHANGED_LETTERS_MAX:
         raise UnreadableError
     if len(changed) > _REPLACED_ONE_BY_ONE_MAX:

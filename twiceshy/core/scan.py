@@ -36,10 +36,10 @@ _WORDS = Searcher(_ON_WORDS)
 _MARKUP = Searcher(_ON_MARKUP)
 _RISKY = Searcher(scan_commands.RISKY)
 
-_SPELLED = (
-    "ignore disregard forget override instruct prompt previous system pretend assistant reveal always never secret user you"
+_DISGUISED = (
+    "ignore disregard forget override instruct prompt previous system pretend assistant reveal always never secret user"
 ).split()
-"""Words of which a trick in disguise has one that its text, as it is, has not."""
+"""Words of which there are more in a trick out of its disguise."""
 
 _PROSE = re2.compile(r"(?:\b[a-z']{2,15}[ ,]{1,2}){5}")
 
@@ -175,16 +175,21 @@ def _structures(views: Iterable[View]) -> Iterator[Finding]:
 
 def _found(page: Page, budget: Budget) -> Iterator[Finding]:
     """What the rules find on a page: as it is, and with look-alikes, and digits for letters, as what they look like."""
-    text = page.text
-    searches = [(_MARKUP, text), (_WORDS, worded(text))]
-    for form in (untwinned, unleeted):
-        spelled = form(text)
-        if any(word in spelled and word not in text for word in _SPELLED):
-            searches += [(_MARKUP, spelled), (_WORDS, worded(spelled))]
+    text, words = page.text, worded(page.text)
+    searches = [(_MARKUP, text), (_WORDS, words)]
+    latin, spelled = untwinned(words), unleeted(text)
+    if _disguises(words, latin):
+        searches.append((_WORDS, latin))
+    if _disguises(text, spelled):
+        searches.append((_WORDS, worded(spelled)))
     # In each form a letter stays one letter, so that a place in it is the same place on the page.
-    for searcher, searched in searches:
-        for rule, start, end in searcher.matches(searched, budget):
+    for searcher, form in searches:
+        for rule, start, end in searcher.matches(form, budget):
             yield Finding(rule.name, rule.category, page.where(start, end))
+
+
+def _disguises(text: str, plain: str) -> bool:
+    return plain != text and any(plain.count(word) > text.count(word) for word in _DISGUISED)
 
 
 def _score(findings: Iterable[Finding]) -> int:

@@ -10,8 +10,8 @@ from twiceshy.core.letters import UnreadableError, folded
 from twiceshy.core.scan_patterns import STRONG, Rule
 from twiceshy.core.views import Budget, View
 
-_LETTERS_MAX = 4_000
-"""Different characters of one page; few books in Chinese have more."""
+_EXPANDED_CHARS_MAX = 10_000
+"""Beyond twice the text: there are ligatures that stand for eighteen letters."""
 _CHUNK_RULES = 7
 _LONG_BYTES = 32 * 1024
 
@@ -28,19 +28,16 @@ class Page:
     def __init__(self, views: Sequence[View]) -> None:
         self._views = views
         joined = "\n".join(view.text for view in views)
-        if joined.isascii():
-            self.text = folded(joined)
-            self._parts = [view.text if len(self.text) == len(joined) else folded(view.text) for view in views]
-        else:
-            if len(set(joined)) > _LETTERS_MAX:
-                raise UnreadableError
-            self._parts = [folded(view.text) for view in views]
-            self.text = "\n".join(self._parts)
+        self.text = folded(joined)
+        if len(self.text) > 2 * len(joined) + _EXPANDED_CHARS_MAX:
+            raise UnreadableError
 
     def where(self, start: int, end: int) -> str:
         """The field that the characters from ``start`` to ``end`` are of, or the two between which they are split."""
-        starts = list(accumulate((len(part) + 1 for part in self._parts[:-1]), initial=0))
-        touched = {bisect_right(starts, at) - 1: None for at in (start, max(start, end - 1))}
+        # Folding makes no line and takes none away, so that the lines before a place tell the view.
+        ends = list(accumulate(view.text.count("\n") + 1 for view in self._views))
+        lines = (self.text.count("\n", 0, at) for at in (start, max(start, end - 1)))
+        touched = {bisect_right(ends, line): None for line in lines}
         return " + ".join(_place(self._views[index]) for index in touched)
 
 

@@ -14,7 +14,7 @@ import re2
 from twiceshy.core.letters import UnreadableError
 
 DEPTH_MAX = 3
-DECODED_CHARS_MAX = 200_000
+DECODED_CHARS_MAX = 150_000
 CANDIDATES_MAX = 6_000
 """Runs that may be base64 or hexadecimal. A stack trace of 96 kB has up to 2,000 of them."""
 RUN_CHARS_MIN = 15

@@ -200,7 +200,13 @@ async def _together(*starts: Any) -> None:
 
 async def _drained(progress: Progress, ends: Callable[[Any], Any]) -> bool:
     inputs = progress.beside("inputs")
-    for topic in (TOPICS.incidents_concluded, TOPICS.incidents_backfill, TOPICS.memory_commands):
+    written = (
+        TOPICS.incidents_concluded,
+        TOPICS.incidents_backfill,
+        TOPICS.memory_commands,
+        TOPICS.quarantine_decisions,
+    )
+    for topic in written:
         if not _reached(await ends(topic), await inputs.of(topic.name)):
             return False
     return _reached(await ends(TOPICS.memory_log), await progress.of("embed"))

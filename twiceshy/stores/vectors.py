@@ -4,19 +4,15 @@ Points are inserted only if they are not there yet; all that changes later is th
 vector that was missing. So a late writer cannot undo anything.
 """
 
-import asyncio
-import contextlib
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from typing import Any
 
-import httpx
 from qdrant_client import AsyncQdrantClient, models
-from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+from qdrant_client.http.exceptions import UnexpectedResponse
 
 from twiceshy.core.lexical import TOKENISER_VERSION
-from twiceshy.core.sequences import batched
-from twiceshy.errors import NotReadyError, TransientError
+from twiceshy.errors import NotReadyError
 from twiceshy.stores.embeddings import Model, Vector
 from twiceshy.stores.points import (
     DENSE,
@@ -31,11 +27,7 @@ from twiceshy.stores.points import (
     to_point,
     to_request,
 )
-
-POINTS_MAX = 100
-_REQUESTS_AT_ONCE = 2
-
-Part = TypeVar("Part")
+from twiceshy.stores.requests import POINTS_MAX, answering, in_parts, still_there
 
 _INDEXED: dict[str, Any] = {
     "tenant": models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True),
@@ -55,46 +47,6 @@ def collection_name(model: Model) -> str:
     slug = "".join(letter if letter.isalnum() else "-" for letter in model.name.lower())
     # Without the dimension: a model that has another one now is to be refused, and not to begin with nothing.
     return f"twiceshy-items-{slug}-t{TOKENISER_VERSION}"
-
-
-@contextlib.asynccontextmanager
-async def answering() -> AsyncIterator[None]:
-    """Turns what passes into TransientError."""
-    try:
-        yield
-    except (ResponseHandlingException, httpx.TransportError, OSError) as error:
-        raise TransientError(f"Qdrant does not answer: {error!r}") from error
-    except UnexpectedResponse as error:
-        if error.status_code is not None and (error.status_code >= 500 or error.status_code == 429):
-            raise TransientError(f"Qdrant could not answer: {error.status_code} {error.reason_phrase}") from error
-        raise
-
-
-@contextlib.asynccontextmanager
-async def _still_there() -> AsyncIterator[None]:
-    """A point that was deleted meanwhile is no longer missing anything: whoever asks again does not find it."""
-    try:
-        yield
-    except UnexpectedResponse as error:
-        if error.status_code != 404:
-            raise
-        raise TransientError(
-            "Qdrant no longer has a point that lacked its vector: look again what is missing."
-        ) from error
-
-
-async def _each(call: Callable[[Sequence[Part]], Awaitable[None]], parts: Sequence[Part]) -> None:
-    """Calls with so many of ``parts`` at a time as go into one request; the next is made while one is answered."""
-    chunks = iter(list(batched(parts, POINTS_MAX)))
-
-    async def one_by_one() -> None:
-        for chunk in chunks:
-            await call(chunk)
-
-    # Both are waited for, whatever becomes of one: nothing is written behind the back of who tries again.
-    for outcome in await asyncio.gather(*(one_by_one() for _ in range(_REQUESTS_AT_ONCE)), return_exceptions=True):
-        if isinstance(outcome, BaseException):
-            raise outcome
 
 
 class Vectors:
@@ -177,7 +129,7 @@ class Vectors:
             async with answering():
                 await self._client.upsert(self.collection, points, wait=True, update_mode=models.UpdateMode.INSERT_ONLY)
 
-        await _each(insert, items)
+        await in_parts(insert, items)
 
     async def close(self, generation: str, closed: Iterable[tuple[str, int]]) -> None:
         """Sets the closing stamp (``t_expired``) of versions that are no longer believed."""
@@ -230,7 +182,7 @@ class Vectors:
                 points = await self._client.retrieve(self.collection, chunk, with_payload=payload, with_vectors=True)
             found.update({keys[str(point.id)]: point for point in points})
 
-        await _each(retrieve, list(keys))
+        await in_parts(retrieve, list(keys))
         return found
 
     async def missing(self, limit: int) -> list[dict[str, Any]]:
@@ -246,7 +198,7 @@ class Vectors:
         """Gives items the vectors that they lacked, by generation and version id; None for a text that has none."""
         found = {point_id(*place): vector for place, vector in vectors.items() if vector is not None}
         never: list[models.ExtendedPointId] = [point_id(*place) for place, vector in vectors.items() if vector is None]
-        async with answering(), _still_there():
+        async with answering(), still_there():
             if found:
                 points = [models.PointVectors(id=point, vector={DENSE: vector}) for point, vector in found.items()]
                 await self._client.update_vectors(self.collection, points, wait=True)

@@ -71,6 +71,11 @@ def test_a_text_in_lines_is_folded_as_its_lines_are(first: str, second: str) -> 
 
 
 @given(TEXTS)
+def test_folding_makes_no_line_and_takes_none_away(text: str) -> None:
+    assert folded(text).count("\n") == text.count("\n")
+
+
+@given(TEXTS)
 def test_words_keep_their_places(text: str) -> None:
     plain = folded(text)
     assert [len(form(plain)) for form in (worded, untwinned, unleeted)] == [len(plain)] * 3

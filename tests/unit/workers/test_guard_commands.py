@@ -79,6 +79,16 @@ def test_command_is_logged_under_its_kind_with_all_that_was_asked(stage: GuardCo
     assert EntryLogged.model_validate_json(encode(entry)) == entry
 
 
+def test_reason_and_the_names_of_the_event_are_kept_without_a_secret(stage: GuardCommandsStage) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6" + "g7H8i9J0k1L2" + "m3N4o5P6q7R8"
+    given = stage.decode(
+        command_record(changed(why=f"Seen with {token}."), ce_source=f"https://b:{token}@x.test".encode())
+    )
+    entry = entry_of(given, NOW, Settings(tenants=(TENANT,)))
+    assert token.encode() not in encode(entry)
+    assert given.command.why.startswith("Seen with <")
+
+
 def test_every_command_of_the_topic_is_logged_but_the_change_of_mode() -> None:
     kinds = {event.removesuffix(".requested.v1") for event in TOPICS.memory_commands.events}
     assert kinds == {*COMMANDS, "mode-change"}

@@ -1,0 +1,33 @@
+"""what comes in → redaction by its tenant's patterns → what guard writes of it"""
+
+from dataclasses import replace
+from functools import lru_cache
+
+from twiceshy.core.redact import Redactor
+from twiceshy.events.common import TEXT_CHARS_MAX
+from twiceshy.settings import Settings
+from twiceshy.stream.codec import Attributes
+
+SOURCES_KEPT = 256
+
+
+class Redactors:
+    """A redactor for each tenant, whose own host names it knows."""
+
+    def __init__(self, settings: Settings) -> None:
+        patterns = {tenant: settings.internal_hosts.get(tenant, ()) for tenant in settings.tenants}
+        made = {each: Redactor(each) for each in set(patterns.values())}
+        self._of = {tenant: made[each] for tenant, each in patterns.items()}
+        # There are few sources, and each event names one.
+        self._sources = {tenant: lru_cache(SOURCES_KEPT)(redactor.text) for tenant, redactor in self._of.items()}
+
+    def of(self, tenant: str) -> Redactor:
+        return self._of[tenant]
+
+    def text(self, tenant: str, text: str) -> str:
+        """A text that a person gave as a reason: it is kept and told, so nothing secret may stand in it."""
+        return self._of[tenant].text(text)[:TEXT_CHARS_MAX]
+
+    def attributes(self, tenant: str, about: Attributes) -> Attributes:
+        """What names an event, as it may be kept. The event's id is made of what came."""
+        return replace(about, id=self._of[tenant].text(about.id), source=self._sources[tenant](about.source))
