@@ -16,6 +16,30 @@ settings.register_profile("quick", max_examples=100, deadline=None)
 settings.register_profile("thorough", max_examples=500, deadline=None)
 settings.load_profile("thorough" if os.environ.get("CI") == "true" else "quick")
 
+SIDE_BY_SIDE = 2
+"""So many files at once when all tests are run: most of the time a test waits, and two cores are not too few."""
+
+LONGEST = (
+    "tests/faults/test_kills.py",
+    "tests/unit/core/test_histories.py",
+    "tests/faults/",
+    "tests/integration/",
+)
+"""What takes long is begun first, so that it is not left alone at the end."""
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Files or tests that are named are run in this process, which starts sooner than others would."""
+    return SIDE_BY_SIDE if config.args_source is pytest.Config.ArgsSource.TESTPATHS else 0
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    return next((place for place, path in enumerate(LONGEST) if item.nodeid.startswith(path)), len(LONGEST))
+
 
 @pytest.fixture(scope="session")
 async def stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:

@@ -1,5 +1,6 @@
 """A memory without a broker: the stores as processes of their own, and incidents folded in as the chain folds them."""
 
+import asyncio
 import contextlib
 import os
 import re
@@ -177,7 +178,8 @@ async def memory(**settings: Any) -> AsyncIterator[Memory]:
             _module(folder, "embedder", "twiceshy.local.embedder", "--port", embedder),
         ]
         for child in children:
-            await stack.enter_async_context(child)
+            stack.push_async_exit(child)
+        await asyncio.gather(*(child.start() for child in children))
         stores = await stack.enter_async_context(open_stores(configured))
         yield Memory(
             settings=configured,

@@ -9,7 +9,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -25,7 +25,7 @@ from twiceshy.local.broker import broker_child
 from twiceshy.local.data_folder import DataFolder
 from twiceshy.local.falkordb import falkordb_child
 from twiceshy.local.processes import Child, free_ports
-from twiceshy.local.stack import EMBEDDER_MODEL, FETCH_WAIT_MS
+from twiceshy.local.stack import CHAIN_FETCH_WAIT_MS, EMBEDDER_MODEL
 from twiceshy.settings import Settings
 from twiceshy.stores.generations import Generations
 from twiceshy.stores.graph import Graphs
@@ -38,7 +38,6 @@ from workers.connections import Stores, open_stores
 from workers.export import export_lines
 
 BrokerKind = Literal["tansu", "kafka"]
-KAFKA_FETCH_WAIT_MS = 20
 OUTCOME_SECONDS_MAX = 120.0
 SOURCE = "tests"
 
@@ -70,53 +69,58 @@ class Rig:
             await self._exit.enter_async_context(self._folder)
             await self._start()
         except BaseException:
-            await self._exit.aclose()
+            await self._stop()
             raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for worker in self.workers.values():
-            await worker.stop()
-        await self._exit.aclose()
+        await self._stop()
 
     async def _start(self) -> None:
         broker, falkordb, vectors, embedder = free_ports(4)
-        bootstrap = f"127.0.0.1:{broker}"
+        children = [
+            falkordb_child(self._folder, falkordb),
+            self._module("vectors", "twiceshy.local.edge", "--data", self._path / "vectors", "--port", vectors),
+            self._module("embedder", "twiceshy.local.embedder", "--port", embedder),
+        ]
+        if self.kind == "tansu":
+            children.append(broker_child(self._folder, broker))
+        self.parts = {child.name: child for child in children}
+        starts: list[Awaitable[None]] = [child.start() for child in children]
         if self.kind == "kafka":
-            bootstrap = await asyncio.to_thread(self._start_kafka)
-        else:
-            await self._part(broker_child(self._folder, broker))
-        await self._part(falkordb_child(self._folder, falkordb))
-        data = self._path / "vectors"
-        await self._part(self._module("vectors", "twiceshy.local.edge", "--data", data, "--port", vectors))
-        await self._part(self._module("embedder", "twiceshy.local.embedder", "--port", embedder))
+            starts.append(asyncio.to_thread(self._start_kafka))
+        await asyncio.gather(*starts)
         addresses = {
-            "kafka": bootstrap,
-            "fetch_wait_ms": FETCH_WAIT_MS if self.kind == "tansu" else KAFKA_FETCH_WAIT_MS,
+            "kafka": self.kafka.bootstrap if self.kafka else f"127.0.0.1:{broker}",
             "falkordb": f"redis://127.0.0.1:{falkordb}",
             "qdrant": f"http://127.0.0.1:{vectors}",
             "embeddings": f"http://127.0.0.1:{embedder}/v1",
             "embeddings_model": EMBEDDER_MODEL,
             "burst": NO_BURSTS,
-            **({"journal": self._path / "log"} if self.kind == "tansu" else {}),
+            **(self._of_tansu() if self.kind == "tansu" else {}),
             **self._overrides,
         }
         self.settings = Settings(**addresses)
         self._env = {**os.environ, **{f"TWICESHY_{name.upper()}": _told(value) for name, value in addresses.items()}}
         await create_topics(self.settings)
 
-    def _start_kafka(self) -> str:
+    def _of_tansu(self) -> dict[str, Any]:
+        return {"journal": self._path / "log", "fetch_wait_ms": CHAIN_FETCH_WAIT_MS}
+
+    def _start_kafka(self) -> None:
         self.kafka = KafkaServer()
         try:
             self.kafka.start()
         except MissingRequirement as missing:
             skip_or_fail(str(missing))
         self._exit.callback(self.kafka.stop)
-        return self.kafka.bootstrap
 
-    async def _part(self, child: Child) -> None:
-        self.parts[child.name] = child
-        await self._exit.enter_async_context(child)
+    async def _stop(self) -> None:
+        try:
+            for children in (self.workers, self.parts):  # workers say goodbye to a broker that is there
+                await asyncio.gather(*(child.stop() for child in children.values()))
+        finally:
+            await self._exit.aclose()
 
     def _module(self, name: str, module: str, *arguments: object) -> Child:
         argv = [sys.executable, "-m", module, *map(str, arguments)]

@@ -17,8 +17,8 @@ INCIDENTS = 300
 COMMAND_SECONDS_MAX = 180.0
 
 
-@pytest.fixture
-async def rig() -> AsyncIterator[Rig]:
+@pytest.fixture(scope="module", name="rig")
+async def _rig() -> AsyncIterator[Rig]:
     async with Rig("tansu") as started:
         await started.start_workers("chain", "recall")
         yield started

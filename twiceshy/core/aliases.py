@@ -21,6 +21,9 @@ from twiceshy.core.things import ENTITY_KEY, ref_of
 Name: TypeAlias = tuple[str, str]
 """How names compare: the type, empty without one, and the folded reference."""
 
+NAMES_KEPT = 4_096
+"""The folding of so many names is kept: one name is compared with every batch that says something of it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alias:
@@ -40,9 +43,8 @@ class Refusal:
     detail: str
 
 
-@lru_cache(maxsize=8_192)
 def folded(name: str) -> str:
-    """How names compare. The same few names come again and again.
+    """How names compare.
 
     >>> folded("  Ｐayments API ")
     'payments api'
@@ -51,11 +53,13 @@ def folded(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()
 
 
+@lru_cache(maxsize=NAMES_KEPT)
 def folded_ref(key: str) -> str:
     """How a thing is looked up by name, whatever its type: its reference, folded."""
     return folded(ref_of(key))
 
 
+@lru_cache(maxsize=NAMES_KEPT)
 def name_of(key: str) -> Name:
     """The type and the folded reference of a thing.
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from tests.unit.core.oracle import Oracle, Rows
 from tests.unit.core.recorded_tables import Tables
 from tests.unit.core.temporal_histories import Aliased, History, Published, remember
-from twiceshy.core.aliases import Names
+from twiceshy.core.aliases import Alias, Names
 from twiceshy.core.facts import FACT
 from twiceshy.core.memory import Row
 from twiceshy.core.temporal import FOREVER
@@ -22,7 +22,7 @@ def counterexample(history: History) -> str | None:
     Asked at every point of world time, at the first and the last moment of every state of the memory.
     """
     memory, oracle, names = remember(history), Oracle(), names_of(history)
-    told = lived(memory.tables)
+    told, named = lived(memory.tables), set[object]()
     if memory.stamps and any(known(told, memory.stamps[0] - 1).values()):
         return "something is known before anything was said"
     for count, (entry, stamp) in enumerate(zip(history, memory.stamps, strict=True), start=1):
@@ -36,7 +36,11 @@ def counterexample(history: History) -> str | None:
         last = min((later for later in memory.stamps if later > stamp), default=FOREVER) - 1
         for known_at in {stamp, last}:
             found = difference(known(told, known_at), expected)
-            if found := found or misnamed(memory.tables, oracle, names, known_at):
+            aliases = tuple(each for each in memory.tables.aliases() if each.t_created <= known_at < each.t_expired)
+            if not found and (aliases, oracle.aliases) not in named:  # or every name has come to the same before
+                named.add((aliases, oracle.aliases))
+                found = misnamed(aliases, oracle, names)
+            if found:
                 return f"after {count} entries, known {known_at}: {found}"
     return None
 
@@ -112,7 +116,7 @@ def names_of(history: History) -> list[str]:
     return list(names)
 
 
-def misnamed(tables: Tables, oracle: Oracle, names: list[str], known_at: int) -> str | None:
-    known_then, sets = Names.at(tables.aliases(), known_at), oracle.names()
+def misnamed(aliases: Iterable[Alias], oracle: Oracle, names: list[str]) -> str | None:
+    known_then, sets = Names(aliases), oracle.names()
     wrong = [name for name in names if known_then.resolved(name) != sets.called(name)]
     return f"{wrong} come to other names" if wrong else None

@@ -7,6 +7,7 @@ time who wins. With the code under test it shares the rule and the dating of rev
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cmp_to_key
 from itertools import groupby
 from typing import TypeAlias
 
@@ -165,18 +166,14 @@ def beats(mine: Said, yours: Said) -> bool:
     return mine.object > yours.object
 
 
-def winner_at(point: int, said: Sequence[Said]) -> Said | None:
-    """The statement that wins at one point of world time: the one that covers it and that no other beats."""
-    won: Said | None = None
-    for one in said:
-        if one.statement.covers(point) and (won is None or beats(one, won)):
-            won = one
-    return won
+def _compared(mine: Said, yours: Said) -> int:
+    return -1 if beats(mine, yours) else int(beats(yours, mine))
 
 
 def winners(said: Sequence[Said]) -> list[Point]:
-    """Who wins at each point 0 … LAST_POINT."""
-    found = [winner_at(point, said) for point in range(LAST_POINT + 1)]
+    """Who wins at each point 0 … LAST_POINT: the one that covers it and that no other beats."""
+    best_first = sorted(said, key=cmp_to_key(_compared))
+    found = [next((one for one in best_first if one.statement.covers(point)), None) for point in range(LAST_POINT + 1)]
     return [(won.object, won.by.incident) if won and won.statement.holds else None for won in found]
 
 

@@ -36,7 +36,7 @@ from tests.unit.core.temporal_histories import (
 )
 from twiceshy.core.aliases import Names
 from twiceshy.core.facts import FACT, claimed, fact_slot
-from twiceshy.core.temporal import FOREVER, Observation, answer, believed, live
+from twiceshy.core.temporal import FOREVER, Observation, Version, answer, believed
 
 EXAMPLES = 10_000 if os.environ.get("CI") == "true" else 200
 
@@ -51,25 +51,28 @@ def test_memory_has_of_every_moment_what_an_oracle_of_points_has(history: list[E
 @settings(max_examples=EXAMPLES // 20)
 def test_every_name_is_answered_at_every_point_of_world_time_as_known_at_every_moment(history: list[Entry]) -> None:
     memory, oracle = remember(history), Oracle()
+    versions: dict[str, list[Version]] = defaultdict(list)
+    for version in memory.versions:
+        versions[version.slot].append(version)
     for entry, stamp in zip(history, memory.stamps, strict=True):
         oracle.read(entry)
-        slots, sets = oracle.slots(), oracle.names()
+        slots, sets, known_at = oracle.slots(), oracle.names(), oracle.watermark
+        names = Names.at(memory.tables.aliases(), known_at)
         for subject in SUBJECTS:
             for predicate in (SINGLE, REGION):
                 points = winners(slots[sets.called(subject), predicate])
                 expected = [point and point[0] for point in points]
-                assert expected == asked(memory.tables, subject, predicate, None, oracle.watermark), stamp
+                slot = fact_slot(names, subject, predicate, "", many=False)
+                assert expected == asked(versions[slot], known_at), stamp
             for thing in OBJECTS:
                 points = winners(slots[sets.called(subject), MANY, sets.called(thing)])
                 expected = [point and point[0] for point in points]
-                assert expected == asked(memory.tables, subject, MANY, thing, oracle.watermark), stamp
+                slot = fact_slot(names, subject, MANY, thing, many=True)
+                assert expected == asked(versions[slot], known_at), stamp
 
 
-def asked(tables: Tables, subject: str, predicate: str, thing: str | None, known_at: int) -> list[str | None]:
-    """What a slot, as somebody asks for it, answers at each point."""
-    names = Names.at(tables.aliases(), known_at)
-    slot = fact_slot(names, subject, predicate, thing or "", many=thing is not None)
-    versions = [version for version in tables.versions() if version.slot == slot]
+def asked(versions: Sequence[Version], known_at: int) -> list[str | None]:
+    """What a slot, all of whose versions these are, answers at each point."""
     found = [answer(versions, point, known_at) for point in range(LAST_POINT + 1)]
     return [version.object if version else None for version in found]
 
@@ -79,10 +82,11 @@ def test_versions_of_every_moment_are_what_is_believed_of_the_observations_of_th
     history: list[Entry],
 ) -> None:
     memory = remember(history)
-    for moment in [each for stamp in memory.stamps for each in (stamp - 1, stamp)]:
+    versions = memory.versions
+    for moment in {each for stamp in memory.stamps for each in (stamp - 1, stamp)}:
         by_slot = observed(memory.tables, moment)
         found = defaultdict(list)
-        for version in memory.versions:
+        for version in versions:
             if version.t_created <= moment < version.t_expired:
                 found[version.slot].append(version.segment)
         for slot in by_slot.keys() | found.keys():
@@ -94,8 +98,8 @@ def observed(tables: Tables, known_at: int) -> dict[str, list[Observation]]:
     names = Names.at(tables.aliases(), known_at)
     by_slot: dict[str, list[Observation]] = defaultdict(list)
     for row in tables.observations.values():
-        seen = claimed(row, names).seen
-        if row["slot"].startswith(FACT) and live([seen], known_at):
+        if row["slot"].startswith(FACT) and row["t_created"] <= known_at < row["t_retracted"]:
+            seen = claimed(row, names).seen
             by_slot[seen.slot].append(seen)
     return by_slot
 
