@@ -11,7 +11,6 @@ and 14 of 14 of `agentdojo/injecagent`.
 """
 
 import argparse
-import asyncio
 import base64
 import json
 import random
@@ -223,7 +222,7 @@ def main() -> None:
     print(f"{HOSTILE_INPUTS} hostile inputs")
     measure_hostile(Redactor().incident)
     print("throughput of all of guard, from record to entry")
-    asyncio.run(guard_throughput.measure(GUARD_EVENTS))
+    guard_throughput.run(GUARD_EVENTS)
 
 
 if __name__ == "__main__":

@@ -10,15 +10,20 @@ import argparse
 import asyncio
 import os
 import time
-from dataclasses import replace
+
+import uvloop
 
 from bench.machine import machine
 from bench.throughput import event
 from tests.guards import guard, verdict
 from tests.memory import memory
-from tests.records import Clock, record
+from tests.records import NOW, Clock
+from twiceshy.client.publisher import publication
+from twiceshy.settings import Settings
 from twiceshy.stores.quarantine import Quarantine
 from twiceshy.stream.delivery import BATCH_ENTRIES_MAX
+from twiceshy.stream.records import Record
+from twiceshy.stream.signing import Signer
 from workers import collector
 
 GOAL_A_SECOND = 1_000
@@ -26,9 +31,21 @@ WARM_EVENTS = 500
 TENANT = "default"
 
 
+def run(events: int) -> None:
+    """Prints how many events a second, and where the time went. The loop is the one that workers have."""
+    uvloop.install()
+    asyncio.run(measure(events))
+
+
+def published(number: int, signer: Signer) -> Record:
+    """The record of an event as a client publishes it."""
+    _, output = publication(event(number), signer, changed_at=None, backfill=False)
+    return Record(output.topic, output.partition, number, output.key, output.value, dict(output.headers), NOW)
+
+
 async def measure(events: int) -> None:
-    """Prints how many events a second, and where the time went."""
-    records = [replace(record(event(number)), offset=number) for number in range(events + WARM_EVENTS)]
+    signer = Signer(Settings())
+    records = [published(number, signer) for number in range(events + WARM_EVENTS)]
     async with memory() as stores:
         await Quarantine(stores.stores.redis).prepare()
         stage = guard(stores, Clock(), TENANT, burst={"max_per_origin": 1_000_000})
@@ -53,7 +70,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=10_000)
     events = parser.parse_args().events
     print(f"guard, from record to entry; {machine()}")
-    asyncio.run(measure(events))
+    run(events)
 
 
 if __name__ == "__main__":

@@ -30,12 +30,13 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from twiceshy.core.burst_limits import BurstLimits
+from twiceshy.core.burst_limits import INCIDENTS_MAX, BurstLimits
 from twiceshy.core.credentials import UNSIGNED_TRUST_MAX, CommandKind, Credential, covers
 from twiceshy.errors import NotReadyError
 from twiceshy.events.common import Name, Slug, Tenant, Unit
 
 CURRENT_STACK = "stack.json"
+QUARANTINE_HOURS_MAX = 10 * 366 * 24
 SECRET_CHARS_MIN = 32
 
 
@@ -101,7 +102,7 @@ class OriginSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     trust: Unit
-    burst_max: Annotated[int | None, Field(ge=1), WrapValidator(_default_of_bursts)] = None
+    burst_max: Annotated[int | None, Field(ge=1, le=INCIDENTS_MAX), WrapValidator(_default_of_bursts)] = None
 
 
 SecretReference = Annotated[str, Field(pattern="^(file|env):.", description="file:PATH or env:NAME, never a secret")]
@@ -163,7 +164,7 @@ class Settings(BaseSettings):
     ] = {}
     many_valued: tuple[Slug, ...] = ()
     rule_incidents_min: Annotated[int, Field(ge=1)] = 3
-    quarantine_hours: Annotated[float, Field(gt=0)] = 72.0
+    quarantine_hours: Annotated[float, Field(gt=0, le=QUARANTINE_HOURS_MAX)] = 72.0
     backfill_room: Annotated[int, Field(ge=1, description="entries under way at which backfill waits")] = 200
     journal: Annotated[
         Path | None, Field(description="folder for what must outlive a broker that keeps its log in memory")

@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from redis.asyncio import Redis
 
@@ -89,10 +90,11 @@ class Stages:
             for embedding in under_way:
                 await embedding
         finally:
-            if taught is not None:
-                taught.cancel()
-            for embedding in under_way:
-                embedding.cancel()
+            tasks: list[asyncio.Task[Any]] = [*under_way] if taught is None else [taught, *under_way]
+            for task in tasks:
+                task.cancel()
+            # Waited for: who tries again must not find them writing still.
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _taught(self, recorded: Sequence[EntryRecorded]) -> list[EntryConsolidated]:
         return await self.consolidate.apply(await self.lesson.apply(recorded))

@@ -1,5 +1,6 @@
 """what comes in → redaction by its tenant's patterns → what guard writes of it"""
 
+import re
 from dataclasses import replace
 from functools import lru_cache
 
@@ -9,6 +10,8 @@ from twiceshy.settings import Settings
 from twiceshy.stream.codec import Attributes
 
 SOURCES_KEPT = 256
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Redactors:
@@ -30,4 +33,6 @@ class Redactors:
 
     def attributes(self, tenant: str, about: Attributes) -> Attributes:
         """What names an event, as it may be kept. The event's id is made of what came."""
-        return replace(about, id=self._of[tenant].text(about.id), source=self._sources[tenant](about.source))
+        # An id of 36 digits looks random to a rule, and costs it as much time as all the rest of an ordinary event.
+        identity = about.id if _UUID.fullmatch(about.id) else self._of[tenant].text(about.id)
+        return replace(about, id=identity, source=self._sources[tenant](about.source))

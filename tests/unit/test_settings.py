@@ -57,7 +57,7 @@ def test_limits_are_the_operators(folder: Path, monkeypatch: pytest.MonkeyPatch)
     assert Settings().burst == BurstLimits(window_secs=60, max_per_subject=9, max_per_origin=7)
 
 
-@pytest.mark.parametrize("malformed", [0, "many", -5])
+@pytest.mark.parametrize("malformed", [0, "many", -5, 10**30])
 def test_malformed_cap_of_an_origin_is_that_of_all(malformed: Any) -> None:
     with pytest.warns(UserWarning, match="burst_max"):
         settings = Settings.model_validate({"origins": {"pagerduty": {"trust": 0.2, "burst_max": malformed}}})

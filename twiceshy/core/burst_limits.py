@@ -5,6 +5,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 WINDOW_SECS_MAX = 7 * 86_400
+INCIDENTS_MAX = 1_000_000
+"""Of one window, which remembers each."""
 
 
 class BurstLimits(BaseModel):
@@ -13,8 +15,8 @@ class BurstLimits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     window_secs: Annotated[int, Field(ge=1, le=WINDOW_SECS_MAX)] = 3_600
-    max_per_subject: Annotated[int, Field(ge=1)] = 5
-    max_per_origin: Annotated[int, Field(ge=1)] = 1_000
+    max_per_subject: Annotated[int, Field(ge=1, le=INCIDENTS_MAX)] = 5
+    max_per_origin: Annotated[int, Field(ge=1, le=INCIDENTS_MAX)] = 1_000
 
     def of_origin(self, burst_max: int | None) -> "BurstLimits":
         """The limits of an origin that has a cap of its own."""

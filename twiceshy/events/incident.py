@@ -1,7 +1,6 @@
 """incident.concluded.v1: what alerting publishes when an incident is over."""
 
 from enum import StrEnum
-from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -143,7 +142,7 @@ class IncidentConcluded(Event):
             raise ValueError("started_at must not be later than concluded_at")
         return self
 
-    @cached_property
+    @property
     def told(self) -> str:
         """All but the details, as JSON: what memory keeps of it in one piece."""
         return self.model_dump_json(exclude={"details"}, exclude_defaults=True)

@@ -20,7 +20,10 @@ _JSON = orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of equal columns. As lists they are a third as long, and their JSON is Cypher too."""
+    """Rows of equal columns: texts, finite numbers, booleans, nulls, and lists of these.
+
+    As lists they are a third as long, and their JSON is Cypher too.
+    """
 
     rows: list[list[Any]]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TypeVar
 
@@ -45,11 +46,15 @@ async def still_there() -> AsyncIterator[None]:
 
 async def in_parts(call: Callable[[Sequence[Part]], Awaitable[None]], parts: Sequence[Part]) -> None:
     """Calls with so many of ``parts`` at a time as go into one request; the next is made while one is answered."""
-    chunks = iter(list(batched(parts, POINTS_MAX)))
+    chunks = deque(batched(parts, POINTS_MAX))
 
     async def one_by_one() -> None:
-        for chunk in chunks:
-            await call(chunk)
+        try:
+            while chunks:
+                await call(chunks.popleft())
+        except BaseException:
+            chunks.clear()
+            raise
 
     # Both are waited for, whatever becomes of one: nothing is written behind the back of who tries again.
     for outcome in await asyncio.gather(*(one_by_one() for _ in range(REQUESTS_AT_ONCE)), return_exceptions=True):

@@ -4,6 +4,7 @@ import asyncio
 import ssl
 import time
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import structlog
@@ -19,6 +20,7 @@ from twiceshy.stream.topics import Topic
 
 SEND_SECONDS_MAX = 35.0
 RETRY_SECONDS = 0.5
+TENANTS_KEPT = 1_024
 
 log = structlog.get_logger()
 
@@ -26,7 +28,12 @@ log = structlog.get_logger()
 def tenant_partition(tenant: str, topic: Topic) -> int:
     """The partition of a tenant: murmur2, as Kafka's Java client has it, set by us because the default
     partitioners of different clients disagree."""
-    return int((murmur2(tenant.encode()) & 0x7FFFFFFF) % topic.partitions)
+    return _hash(tenant) % topic.partitions
+
+
+@lru_cache(TENANTS_KEPT)
+def _hash(tenant: str) -> int:
+    return int(murmur2(tenant.encode()) & 0x7FFFFFFF)
 
 
 def client_security(security: KafkaSecurity) -> dict[str, Any]:
