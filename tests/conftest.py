@@ -13,7 +13,7 @@ from tests.incidents import NO_BURSTS
 from twiceshy.local.stack import Stack
 
 settings.register_profile("quick", max_examples=100, deadline=None)
-settings.register_profile("thorough", max_examples=500, deadline=None)
+settings.register_profile("thorough", max_examples=250, deadline=None)
 settings.load_profile("thorough" if os.environ.get("CI") == "true" else "quick")
 
 SIDE_BY_SIDE = 2
@@ -41,11 +41,12 @@ def _place(item: pytest.Item) -> int:
     return next((place for place, path in enumerate(LONGEST) if item.nodeid.startswith(path)), len(LONGEST))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 async def stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
-    """One embedded stack for the whole session. Tests keep apart by using incidents, or tenants, of their own.
+    """An embedded stack. Tests of one module keep apart by using incidents, or tenants, of their own.
 
-    Together they publish so many that are alike that guard would take them for a burst.
+    There is none for the whole session: one that has nothing to do still takes a quarter of a core. Together
+    the tests publish so many incidents that are alike that guard would take them for a burst.
     """
     async with contextlib.AsyncExitStack() as exits:
         with pytest.MonkeyPatch.context() as environment:

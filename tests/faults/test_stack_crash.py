@@ -92,7 +92,8 @@ async def published_right_after_the_start_is_recallable(folder: Path) -> None:
     fresh = incident(500, title="the zeppelin hangar lost its roof")
     published = await twiceshy("publish", "-", folder=folder, stdin=encode(fresh))
     assert published.code == 0
-    reply = await twiceshy("recall", "--json", "--tenant", "default", "zeppelin hangar roof", folder=folder)
+    asked = ("--json", "--tenant", "default", "--deadline-ms", "20000", "zeppelin hangar roof")
+    reply = await twiceshy("recall", *asked, folder=folder)
     assert reply.json["results"][0]["fingerprint"] == "test/500"
 
 

@@ -59,7 +59,9 @@ async def examples(stack: Stack) -> Stack:
 
 async def test_question_finds_the_incident_that_was_published(examples: Stack) -> None:
     asked = "mysql primaries promoted on the other coast after the network was gone for seconds"
-    ended = await twiceshy("recall", asked, "--tenant", "demo", "--json", folder=examples.folder.path)
+    ended = await twiceshy(
+        "recall", asked, "--tenant", "demo", "--deadline-ms", "20000", "--json", folder=examples.folder.path
+    )
     assert (ended.code, ended.err) == (0, "")
     assert "github/2018-10-21" in found(ended.json)[:3]
 
@@ -204,7 +206,7 @@ async def up(folder: Path) -> AsyncIterator[Any]:
 
 
 async def test_stack_that_is_stopped_and_started_gives_the_same_answer(tmp_path: Path) -> None:
-    runtime, ask = tmp_path / "runtime", ("recall", "a pool was too small", "--json")
+    runtime, ask = tmp_path / "runtime", ("recall", "a pool was too small", "--deadline-ms", "20000", "--json")
     given = lines(*(incident(number, facts=[]) for number in range(40)))
     async with up(tmp_path / "data"):
         await published(await twiceshy("publish", "-", "--json", folder=runtime, stdin=given), count=40)
