@@ -15,11 +15,17 @@ SOURCE = "tests"
 
 
 def entry(
-    said: IncidentConcluded, admitted_at: int, *, ce_id: str = "1", ce_time: int | None = None, **stamped: Any
+    said: IncidentConcluded,
+    admitted_at: int,
+    *,
+    ce_id: str = "1",
+    ce_time: int | None = None,
+    signed_by: str | None = None,
+    **stamped: Any,
 ) -> EntryLogged:
     """The entry of an incident's event; ``stamped`` are settings."""
     return EntryLogged(
-        event_id=event_id(said.tenant, SOURCE, ce_id, encode(said)),
+        event_id=event_id(said.tenant, SOURCE, ce_id, encode(said), signed=signed_by is not None),
         tenant=said.tenant,
         kind="incident",
         ce_source=SOURCE,
@@ -27,7 +33,7 @@ def entry(
         revised_at=effective_revision_time(ce_time, admitted_at),
         admitted_at=admitted_at,
         settings=StampedSettings(**{"origin_trust": 0.3, **stamped}),
-        admission=Admission(how="clean"),
+        admission=Admission(how="clean", signed_by=signed_by),
         content_hash=content_hash(said),
         incident=said,
     )

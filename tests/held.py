@@ -8,6 +8,7 @@ from tests.incidents import incident
 from tests.memory import Memory
 from tests.records import NOW, Clock
 from twiceshy.core.ids import derive, event_id
+from twiceshy.errors import PoisonError, TransientError
 from twiceshy.events.incident import IncidentConcluded
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.events.quarantine import IncidentQuarantined, QuarantineDecided, QuarantineReason
@@ -17,10 +18,11 @@ from twiceshy.stores.graph import FIRST_GENERATION
 from twiceshy.stores.notes import Progress
 from twiceshy.stores.quarantine import Quarantine
 from twiceshy.stream.codec import encode, event_headers
-from twiceshy.stream.records import Output, Record
+from twiceshy.stream.records import RECORD_BYTES_MAX, Output, Record, size
 from twiceshy.stream.topics import TOPICS, Topic
 from workers.guard import content_hash
 from workers.guard_decisions import GuardDecisionsStage
+from workers.guard_sweep import Sweep
 
 SOURCE = "tests/decisions"
 HOURS_72 = 72 * 3_600_000
@@ -52,6 +54,31 @@ def item(number: int, tenant: str, *, said: IncidentConcluded | None = None, **c
 
 async def held(stores: Memory, *items: IncidentQuarantined) -> list[IncidentQuarantined]:
     return await Quarantine(stores.stores.redis).hold(items)
+
+
+class Sent:
+    """Takes what is sent and a broker would take, or is away."""
+
+    def __init__(self) -> None:
+        self.outputs: list[Output] = []
+        self.away = False
+
+    async def send(self, outputs: Sequence[Output]) -> list[int]:
+        if self.away:
+            raise TransientError("the broker is away")
+        if any(size(output) > RECORD_BYTES_MAX for output in outputs):
+            raise PoisonError("output_too_large", "A record is too large.")
+        self.outputs += outputs
+        return list(range(len(outputs)))
+
+
+def sweep(stores: Memory, clock: Clock, sent: Sent) -> Sweep:
+    """A sweep that finds quarantine complete."""
+    redis = stores.stores.redis
+
+    async def complete() -> None: ...
+
+    return Sweep(Quarantine(redis), Decisions(redis), sent, complete, clock)
 
 
 def deciding(stores: Memory, clock: Clock, tenant: str, **settings: Any) -> GuardDecisionsStage:

@@ -12,6 +12,8 @@ from twiceshy import OutcomeFollower, QuarantineDecisions
 from twiceshy.events.incident import IncidentConcluded
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.events.quarantine import IncidentQuarantined, QuarantineGroup, QuarantineState
+from twiceshy.stores import cypher
+from twiceshy.stores.graph import Graph
 from twiceshy.stores.quarantine import GRAPH_NAME, Quarantine
 from twiceshy.stream.admin import create_topics, reader
 from twiceshy.stream.topics import TOPICS
@@ -126,6 +128,12 @@ async def test_quarantine_that_is_lost_is_put_back_from_its_topic_with_what_was_
             assert (await follower.outcomes([denied], SECONDS_MAX))[denied].counts == {"items_denied": 10}
         before = await items(rig)
         assert await newest_told(rig) == {one.item_id: one for one in before}
+        # Under a guard that runs.
+        async with rig.stores() as stores:
+            await stores.redis.delete(GRAPH_NAME)
+            await until(rig, lambda found: found == before)
+            made = await Graph(stores.redis, GRAPH_NAME).read(cypher.LIST_INDEXES)
+            assert {(label, field) for label, fields, _ in made for field in fields} == set(cypher.QUARANTINE_INDEXES)
         await rig.kill("chain")
         async with rig.stores() as stores:
             await stores.redis.delete(GRAPH_NAME)

@@ -83,8 +83,8 @@ async def test_what_memory_holds_is_told_and_what_it_does_not_as_well(examples: 
 
 
 async def test_answer_is_plain_text_when_nobody_looks(examples: Stack) -> None:
-    ended = await twiceshy("recall", "a regular expression used up every cpu", "--tenant", "demo",
-                           folder=examples.folder.path)  # fmt: skip
+    asked = ("a regular expression used up every cpu", "--tenant", "demo", "--deadline-ms", "20000")
+    ended = await twiceshy("recall", *asked, folder=examples.folder.path)
     assert ended.code == 0
     assert b"cloudflare/2019-07-02" in ended.out
     assert b"answered in" in ended.out

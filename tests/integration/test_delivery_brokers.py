@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer, ConsumerRecord, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from tests.incidents import incident
 from tests.rig import Publisher, Rig, incident_output
@@ -15,10 +17,10 @@ from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.events.quarantine import AuditRecorded
 from twiceshy.stores.graph import FIRST_GENERATION, Graphs
 from twiceshy.stores.quarantine import Quarantine
-from twiceshy.stream.admin import end_offsets, reader
+from twiceshy.stream.admin import end_offsets, reader, topics_on_producers_time
 from twiceshy.stream.outputs import client_security
 from twiceshy.stream.records import Record
-from twiceshy.stream.topics import TOPICS, Topic
+from twiceshy.stream.topics import PRODUCERS_TIME, TIMESTAMP_TYPE, TOPICS, Topic
 
 INPUT = TOPICS.incidents_concluded
 LETTERS = TOPICS.dead_letters.named(topic=INPUT.name)
@@ -130,6 +132,7 @@ async def test_malformed_incident_is_dead_lettered_with_where_it_stands_and_why(
     assert (outcome.outcome, outcome.reason) == ("dead_lettered", "schema")
     letter, told = await letter_about(rig, offset)
     assert letter.value == value
+    assert 0 < int(told.pop("dlq_timestamp")) <= letter.timestamp_ms
     assert told == {
         **dict(headers),
         "dlq_topic": INPUT.name.encode(),
@@ -180,3 +183,18 @@ async def test_each_append_to_the_log_has_a_key_of_its_own(rig: Rig) -> None:
     keys = [record.key for record in records]
     assert len(keys) == len(set(keys))
     assert {key.split(b"/")[0] for key in keys} == {b"default"}
+
+
+async def test_topic_on_its_producers_time_is_named_where_a_broker_tells(rig: Rig) -> None:
+    wanted = TOPICS.existing(rig.settings.tenants)
+    assert await topics_on_producers_time(rig.settings, wanted) == []
+    if rig.kind == "kafka":
+        unused = TOPICS.dead_letters.named(topic=TOPICS.memory_commands.name).name
+        admin = AIOKafkaAdminClient(bootstrap_servers=rig.settings.kafka)
+        await admin.start()
+        changed = {TIMESTAMP_TYPE: PRODUCERS_TIME}
+        await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, unused, configs=changed)])
+        await admin.close()
+        async with asyncio.timeout(SECONDS_MAX):
+            while await topics_on_producers_time(rig.settings, wanted) != [unused]:
+                await asyncio.sleep(0.1)

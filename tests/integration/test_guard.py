@@ -2,15 +2,19 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from tests.guards import admitted, guard, handled, held
+from tests.guards import admitted, guard, handled, held, verdict
+from tests.held import Sent, about, carried_out, deciding, decision, sweep, values
+from tests.held import item as made
 from tests.incidents import incident
 from tests.memory import Memory, memory, read_incidents
-from tests.records import HIDDEN, NOW, SOURCE, Clock, record
+from tests.records import HIDDEN, NOW, SOURCE, Clock, record, signed
 from twiceshy.contracts import EXAMPLE_INCIDENTS
+from twiceshy.core.ids import derive
 from twiceshy.core.scan import RULES_VERSION
 from twiceshy.events.common import instant
 from twiceshy.events.outcome import IncidentOutcome
@@ -188,6 +192,26 @@ async def test_item_has_all_that_an_entry_of_it_would(stores: Memory, clock: Clo
     assert item.subject.startswith("disk # is full @ service:")
 
 
+async def test_copy_without_the_signature_takes_neither_place_nor_decision_of_the_signed_event(
+    stores: Memory, clock: Clock, tenant: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.key").write_bytes(b"s" * 32)
+    alerting = {"secret": f"file:{tmp_path}/a.key", "tenants": [tenant], "origins": ["pagerduty"]}
+    origins = {"pagerduty": {"trust": 0.9}}
+    stage = guard(stores, clock, tenant, credentials={"alerting": alerting}, unsigned=[tenant], origins=origins)
+    said = incident(1, tenant, origin={"name": "pagerduty"})
+    copied, vouched = await handled(stage, record(said), signed(record(said), "alerting", b"s" * 32))
+    stolen, entry = admitted(copied), admitted(vouched)
+    assert stolen.event_id != entry.event_id
+    assert (entry.admission.signed_by, entry.settings.origin_trust, entry.incident) == ("alerting", 0.9, said)
+    assert (stolen.admission.signed_by, stolen.settings.origin_trust) == (None, 0.3)
+
+    hidden = incident(2, tenant, origin={"name": "pagerduty"}, summary=HIDDEN)
+    of_stranger, of_owner = await handled(stage, record(hidden), signed(record(hidden), "alerting", b"s" * 32))
+    assert held(of_stranger).item_id != held(of_owner).item_id
+    assert (held(of_stranger).signed_by, held(of_owner).signed_by) == (None, "alerting")
+
+
 async def test_redelivery_of_what_was_decided_on_is_told_as_it_stands(
     stores: Memory, clock: Clock, tenant: str
 ) -> None:
@@ -196,8 +220,10 @@ async def test_redelivery_of_what_was_decided_on_is_told_as_it_stands(
     settlement = QuarantineSettlement(event_id="decision", decision="deny", who="ada", at=NOW + 1)
     await Quarantine(stores.stores.redis).settle(tenant, [held(first).item_id], settlement)
     [again] = await handled(stage, hidden)
-    assert held(again).state is QuarantineState.REJECTED
-    assert [output.value for output in again[1:]] == [output.value for output in first[1:]]
+    assert again[1].value == first[1].value
+    assert IncidentQuarantined.model_validate_json(again[0].value or b"").state is QuarantineState.REJECTED
+    outcome = IncidentOutcome.model_validate_json(again[2].value or b"")
+    assert (outcome.outcome, outcome.reason) == ("rejected", "quarantine_reject")
 
 
 async def test_examples_are_all_admitted_by_a_guard_of_which_nothing_was_set(
@@ -217,6 +243,49 @@ async def test_redelivered_event_is_held_once(stores: Memory, clock: Clock, tena
     [again] = await handled(stage, hidden)
     assert first == again
     assert len(await Quarantine(stores.stores.redis).items(tenant)) == 1
+
+
+async def test_event_that_is_twice_in_a_batch_is_held_once_and_told_twice(
+    stores: Memory, clock: Clock, tenant: str
+) -> None:
+    hidden = record(incident(1, tenant, summary=HIDDEN))
+    first, again = await handled(guard(stores, clock, tenant), hidden, hidden)
+    assert first == again
+    assert await Quarantine(stores.stores.redis).items(tenant) == [held(first)]
+
+
+async def test_clean_event_is_kept_out_by_its_item_when_its_first_decision_is_forgotten(
+    stores: Memory, clock: Clock, tenant: str
+) -> None:
+    stage = guard(stores, clock, tenant)
+    batch = [stage.decode(record(incident(number, tenant))) for number in range(4)]
+    states = [QuarantineState.PENDING, QuarantineState.REJECTED, QuarantineState.RELEASED]
+    await Quarantine(stores.stores.redis).hold(
+        [
+            made(
+                number, tenant, event_id=batch[number].event_id, item_id=derive("quarantined", batch[number].event_id),
+                state=state,
+            )
+            for number, state in enumerate(states)
+        ]
+    )  # fmt: skip
+    assert [verdict(outputs) for outputs in await stage.handle(batch)] == ["hold", "hold", "admit", "admit"]
+
+
+async def test_item_that_is_decided_on_while_it_is_told_is_told_as_it_stands_at_last(
+    stores: Memory, clock: Clock, tenant: str
+) -> None:
+    stage, hidden, sent = guard(stores, clock, tenant), record(incident(1, tenant, summary=HIDDEN)), Sent()
+    batch = [stage.decode(hidden)]
+    [outputs] = await stage.handle(batch)
+    denied = decision(about(tenant, "deny", held(outputs)))
+    await carried_out(deciding(stores, clock, tenant), denied)
+    await sent.send(outputs)
+    await stage.finished(batch, [hidden])
+    assert [await sweep(stores, clock, sent).sweep() for _ in range(2)] == [1, 0]
+    last = IncidentQuarantined.model_validate_json(values(sent.outputs, TOPICS.incidents_quarantined)[-1])
+    assert [last] == await Quarantine(stores.stores.redis).items(tenant)
+    assert last.state is QuarantineState.REJECTED
 
 
 async def test_backfill_waits_until_the_chain_has_room_and_today_does_not(

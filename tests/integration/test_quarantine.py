@@ -9,6 +9,7 @@ import pytest
 from tests.held import (
     HOURS_72,
     SUBJECT,
+    Sent,
     about,
     carried_out,
     deciding,
@@ -16,6 +17,7 @@ from tests.held import (
     held,
     item,
     outcomes,
+    sweep,
     values,
 )
 from tests.incidents import incident
@@ -26,29 +28,14 @@ from twiceshy.core.quarantine import DECIDED_ITEMS_MAX, digest
 from twiceshy.errors import FencedError, PoisonError, TransientError
 from twiceshy.events.chain import EntryLogged
 from twiceshy.events.quarantine import AuditRecorded, IncidentQuarantined, QuarantineGroup, QuarantineState
-from twiceshy.stores.decisions import Decisions
 from twiceshy.stores.quarantine import Quarantine
 from twiceshy.stream.codec import encode
 from twiceshy.stream.records import Output, Record
 from twiceshy.stream.topics import TOPICS
-from workers.guard_sweep import SWEPT_MAX, Sweep
+from workers.guard_sweep import SWEPT_MAX
 from workers.review import Earlier, reviewed
 
 GROUP = {"origin": "pagerduty", "subject": SUBJECT}
-
-
-class Sent:
-    """Takes what is sent, or is away."""
-
-    def __init__(self) -> None:
-        self.outputs: list[Output] = []
-        self.away = False
-
-    async def send(self, outputs: Sequence[Output]) -> list[int]:
-        if self.away:
-            raise TransientError("the broker is away")
-        self.outputs += outputs
-        return list(range(len(outputs)))
 
 
 @pytest.fixture(scope="module", name="stores")
@@ -70,11 +57,6 @@ def tenant() -> str:
 
 async def standing(stores: Memory, tenant: str) -> list[IncidentQuarantined]:
     return await Quarantine(stores.stores.redis).items(tenant)
-
-
-def sweep(stores: Memory, clock: Clock, sent: Sent) -> Sweep:
-    redis = stores.stores.redis
-    return Sweep(Quarantine(redis), Decisions(redis), sent, clock)
 
 
 def entries(outputs: Sequence[Output]) -> list[EntryLogged]:

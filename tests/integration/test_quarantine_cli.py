@@ -124,11 +124,31 @@ async def test_five_hundred_of_a_group_are_approved_in_one_command(rig: Rig, fol
     items = await of(rig, "group")
     [subject] = {item.subject for item in items}
     ended = await decided(folder, "approve", "--group", "pagerduty", subject, "--timeout", "300")
-    expected = "Approved: 500 items released.\nOf what was let in: 500 remembered.\n"
-    assert (ended.code, ended.out.decode(), ended.err) == (0, expected, "")
+    expected = ["Approved: 500 items released.", "Of what was let in: 500 remembered.", "Decided on 500:"]
+    assert (ended.code, ended.out.decode().splitlines()[:3], ended.err) == (0, expected, "")
+    assert sorted(ended.out.decode().split()[-500:]) == sorted(item.item_id for item in items)
     assert len(await of(rig, "lonely")) == 1
     ended = await decided(folder, "approve", "--group", "pagerduty", subject)
     assert (ended.code, ended.err[:32]) == (1, "Nothing of this group is pending")
+
+
+async def test_group_is_decided_on_as_it_was_shown_or_not_at_all(rig: Rig, folder: Path) -> None:
+    await held(rig, suspicious("shown", 1), suspicious("shown", 2))
+    items = await of(rig, "shown")
+    group = ("--group", items[0].origin, items[0].subject)
+    listed = (await twiceshy("quarantine", "list", *group, folder=folder)).out.decode()
+    shown = await twiceshy("quarantine", "show", *(item.item_id for item in items), folder=folder)
+    seen = listed.split()[-2:]
+    assert (seen[0], shown.out.decode().split()[-2:]) == ("--seen", seen)
+    await held(rig, suspicious("shown", 3))
+    ended = await decided(folder, "approve", *group, *seen)
+    assert (ended.code, ended.out) == (1, b"")
+    assert ended.err.startswith("What is pending of the group now, 3 in number, is not what was shown.")
+    assert len(await of(rig, "shown")) == 3
+    again = await twiceshy("quarantine", "list", *group, "--json", folder=folder)
+    ended = await decided(folder, "deny", *group, *again.err.split()[-2:], "--json")
+    assert (ended.code, ended.json["counts"]) == (0, {"items_denied": 3})
+    assert ended.json["items"] == [item.item_id for item in await of(rig, "shown", QuarantineState.REJECTED)]
 
 
 async def test_reviewer_is_warned_that_memory_is_newer_and_what_is_approved_all_the_same_is_stale(
@@ -177,6 +197,7 @@ async def test_decision_given_again_from_python_is_the_decision_that_it_was(rig:
         (("deny",), "Name what you decide on: either items by their ids, or a group"),
         (("deny", "x", "--group", "a", "b"), "Name what you decide on: either items by their ids, or a group"),
         (("deny", "--group", "", "b"), "--group is ORIGIN SUBJECT"),
+        (("deny", "x", "--seen", "0123"), "--seen goes with --group"),
         (("deny", "x", "--who", " "), "This cannot be decided: who: must not be blank."),
     ],
 )

@@ -51,5 +51,5 @@ async def test_pending_item_that_the_present_rules_would_pass_is_told_with_the_r
         item(3, tenant, reasons=(burst,)),
         item(4, tenant, state=QuarantineState.EXPIRED),
     )
-    [found] = await would_pass(Quarantine(stores.stores.redis), tenant)
+    [found] = [one async for one in would_pass(Quarantine(stores.stores.redis), tenant)]
     assert (found.item_id, found.incident, found.rules) == (passing.item_id, "pagerduty/test/1", ("override",))

@@ -11,7 +11,7 @@ from aiokafka import TopicPartition
 
 from tests.records import HIDDEN
 from tests.rig import Rig
-from twiceshy.client import IncidentPublisher, MemoryCommands, OutcomeFollower, RecallClient
+from twiceshy.client import IncidentPublisher, MemoryCommands, OutcomeFollower, QuarantineDecisions, RecallClient
 from twiceshy.client.replay import Began, Pace, Replay
 from twiceshy.core.ids import derive, event_id
 from twiceshy.events.common import Event
@@ -25,7 +25,7 @@ from twiceshy.stream.admin import reader
 from twiceshy.stream.codec import encode, event_headers
 from twiceshy.stream.outputs import Outputs, tenant_partition
 from twiceshy.stream.records import Output
-from twiceshy.stream.replaying import Selection, Span, parse_bound
+from twiceshy.stream.replaying import Selection, Span, Why, parse_bound
 from twiceshy.stream.signing import Signer
 from twiceshy.stream.topics import TOPICS, Topic
 
@@ -44,10 +44,11 @@ class Speaking:
         self._outputs = Outputs(told.model_copy(update={"journal": None}), "speaking")
         self._signer = Signer(told)
         self._publisher, self._commands = IncidentPublisher(told), MemoryCommands(told)
+        self._decisions = QuarantineDecisions(told)
         self._follower, self.memory = OutcomeFollower(told), RecallClient(told)
 
     async def __aenter__(self) -> Self:
-        for part in (self._publisher, self._commands, self._follower, self.memory):
+        for part in (self._publisher, self._commands, self._decisions, self._follower, self.memory):
             await self._exit.enter_async_context(part)
         await self._outputs.start()
         self._exit.push_async_callback(self._outputs.stop)
@@ -68,13 +69,16 @@ class Speaking:
         given = await self._commands.supersede(tenant=tenant, incident=incident, by=by, at=DAY, **asked)
         return await self._outcome(given)
 
+    async def decide(self, decided: QuarantineDecided) -> IncidentOutcome:
+        return await self._outcome(await self._decisions.give(decided))
+
     async def send(self, topic: Topic, event: Event, tenant: str) -> IncidentOutcome:
         """An event of any kind, as any Kafka client may send it."""
         body = encode(event)
         headers = event_headers(type(event), event_id="1", source="speaking")
         signed = self._signer.signed(headers, body)
         await self._outputs.send([Output(topic.name, b"", body, signed, tenant_partition(tenant, topic))])
-        return await self._outcome(event_id(tenant, "speaking", "1", body))
+        return await self._outcome(event_id(tenant, "speaking", "1", body, signed=self._signer.signs))
 
     async def recalled(self, query: str, **asked: Any) -> dict[tuple[str | None, str], Episode]:
         """Episodes by origin and fingerprint."""
@@ -155,6 +159,16 @@ async def test_without_a_credential_nobody_is_trusted_above_three_tenths_under_a
     }
 
 
+async def test_signed_event_is_remembered_though_a_stranger_has_sent_its_copy_first(
+    anybody: Speaking, curators: Speaking
+) -> None:
+    for speaking in (anybody, curators):
+        assert (await speaking.publish("curated", "copied")).outcome == "remembered"
+    found = await anybody.recalled("the pool of checkout ran out copied")
+    trust = {key: episode.trust for key, episode in found.items() if key[1] == "copied"}
+    assert trust == {("unsigned/curated", "copied"): 0.3, ("curated", "copied"): 0.9}
+
+
 @pytest.mark.parametrize("tenant", ["payments", "demo"])
 async def test_without_a_credential_nobody_writes_into_another_tenant(rig: Rig, anybody: Speaking, tenant: str) -> None:
     outcome = await anybody.publish("newcomer", "other tenant", tenant=tenant)
@@ -209,6 +223,8 @@ async def test_without_a_credential_nobody_decides_on_what_is_held(
         again = decided.model_copy(update={"why": "It is an attack."})
         assert (await reviewers.send(TOPICS.quarantine_decisions, again, "default")).outcome == "applied"
         assert await state() is QuarantineState.REJECTED
+        assert (await reviewers.decide(decided.model_copy(update={"decision": "reopen"}))).outcome == "applied"
+        assert await state() is QuarantineState.PENDING
 
 
 def pool(size: str, *, days: int, **said: Any) -> dict[str, Any]:
@@ -261,15 +277,21 @@ class Unwatched:
 
 
 @pytest.mark.parametrize(
-    ("topic", "credential", "outcomes"),
+    ("topic", "credential", "outcomes", "passed_over"),
     [
-        (TOPICS.incidents_concluded, None, {"remembered": 1}),
-        (TOPICS.memory_log, "curators", {"remembered": 1}),
-        (TOPICS.memory_log, None, {"dead_lettered": 1}),
+        (TOPICS.incidents_concluded, None, {"remembered": 1}, {}),
+        (TOPICS.memory_log, "curators", {"remembered": 1}, {}),
+        (TOPICS.memory_log, None, {}, {Why.UNSIGNED: 1}),
     ],
 )
 async def test_signature_outlives_a_replay_of_what_was_published_and_one_of_the_log_is_signed_by_whoever_replays(
-    rig: Rig, curators: Speaking, tmp_path: Path, topic: Topic, credential: str | None, outcomes: dict[str, int]
+    rig: Rig,
+    curators: Speaking,
+    tmp_path: Path,
+    topic: Topic,
+    credential: str | None,
+    outcomes: dict[str, int],
+    passed_over: dict[Why, int],
 ) -> None:
     begin = datetime.now(UTC)
     fingerprint = f"replayed/{topic.name}/{credential}"
@@ -278,4 +300,4 @@ async def test_signature_outlives_a_replay_of_what_was_published_and_one_of_the_
     selection = Selection(Span(parse_bound(begin.isoformat())), tenant="payments")
     replay = Replay(settings, topic.name, selection, state=tmp_path / "state.json")
     report = await replay.run(Pace(follow=True, patience_seconds=SECONDS_MAX), Unwatched())
-    assert dict(report.tally.outcomes) == outcomes
+    assert (dict(report.tally.outcomes), dict(report.tally.passed_over)) == (outcomes, passed_over)

@@ -1,6 +1,7 @@
 """Bursts: what an incident is about cannot be varied for nothing, and which windows it counts in."""
 
 import string
+import unicodedata
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 from tests.incidents import incident
 from twiceshy.core.burst import SUBJECT_CHARS_MAX, Counted, counted, normalised, subjects
 from twiceshy.core.burst_limits import BurstLimits
-from twiceshy.events.incident import IncidentConcluded
+from twiceshy.events.incident import EntityMention, IncidentConcluded
+from twiceshy.events.quarantine import QuarantineGroup
 
 LIMITS = BurstLimits()
 HOUR_MS = 3_600_000
@@ -91,6 +93,20 @@ def test_a_subject_can_be_read_and_named(text: str) -> None:
     assert normal.isprintable()
     assert normal == " ".join(normal.split())
     assert not any(letter.isdecimal() for letter in normal)
+
+
+@given(TEXTS.filter(str.strip), TEXTS.filter(str.strip))
+def test_a_subject_is_a_name_as_it_stands(title: str, thing: str) -> None:
+    told = said().model_copy(update={"title": title})
+    host = EntityMention.model_construct(type="host", ref=thing, role="affected")
+    for subject in (*subjects(told), *subjects(told.model_copy(update={"entities": (host,)}))):
+        assert QuarantineGroup(origin="pagerduty", subject=subject).subject == subject
+
+
+@pytest.mark.parametrize("title", ["\u0627\u0600\u0653", "\u0915\u00ad\u093c", "\u0a32\u0a3c", "e\u0315\u0323"])
+def test_letters_that_come_together_are_one_letter(title: str) -> None:
+    assert unicodedata.is_normalized("NFC", normalised(title))
+    assert normalised(normalised(title)) == normalised(title)
 
 
 @given(st.lists(TEXTS.filter(str.strip), min_size=2, max_size=2, unique_by=normalised))

@@ -1,4 +1,5 @@
 import doctest
+from typing import Any
 from uuid import UUID, uuid5
 
 import pytest
@@ -10,6 +11,8 @@ from twiceshy.core.ids import NAMESPACE, derive, event_id, incident_key, inciden
 
 # Separators and lengths are what a careless joining stumbles over; surrogates are what strict UTF-8 does.
 texts = st.text(st.sampled_from('a1/%:,|"\\\ud83d\ude00😀')) | st.text()
+
+events = st.tuples(texts, texts, texts, st.binary())
 
 
 def test_examples_in_the_docstrings_hold() -> None:
@@ -25,6 +28,7 @@ def test_ids_are_the_same_for_ever() -> None:
     assert str(NAMESPACE) == "7b1d0c5e-3f0a-5b7e-9a53-6d2f4e8c1a90"
     assert derive("a") == "6d57d750-247f-5be3-96b0-24c6bdfe8f64"
     assert event_id("team", "/pagerduty", "1", b"{}") == "020031c4-164f-5758-a752-be6bc4183583"
+    assert event_id("team", "/pagerduty", "1", b"{}", signed=True) == "272e334f-ecda-519d-a378-2f0e97562438"
     assert version_id("team", "service:payments/pool_size", 100, 205) == "d5dd7436-478d-57a8-9ac8-0abd2a974531"
 
 
@@ -57,6 +61,12 @@ def test_surrogate_pair_is_not_the_character_it_encodes() -> None:
 )
 def test_event_id_depends_on_each_part(other: tuple[str, str, str, bytes]) -> None:
     assert event_id(*other) != event_id("team", "/pagerduty", "1", b"{}")
+
+
+@given(events, events)
+def test_no_unsigned_event_has_the_id_of_a_signed_one(one: tuple[Any, ...], other: tuple[Any, ...]) -> None:
+    assert event_id(*one, signed=True) not in {event_id(*one), event_id(*other)}
+    assert (event_id(*one, signed=True) == event_id(*other, signed=True)) == (one == other)
 
 
 def test_same_event_has_the_same_id() -> None:

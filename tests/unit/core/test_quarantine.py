@@ -12,12 +12,14 @@ from twiceshy.core.quarantine import (
     BEFORE,
     DECIDED_BYTES_MAX,
     DECIDED_ITEMS_MAX,
+    DECISIONS_KEPT,
     Candidate,
     Refusal,
     changed_at,
     counted,
     digest,
     judged,
+    mark,
     standing,
     taken,
 )
@@ -122,6 +124,13 @@ def test_item_whose_trust_nobody_knows_has_none_in_any_state() -> None:
     assert standing(item(trust=None), QuarantineState.REJECTED, AT, [settlement("deny")]).trust is None
 
 
+def test_item_keeps_the_newest_of_its_decisions_however_many_there_were() -> None:
+    made = [settlement("deny" if number % 2 else "reopen", at=AT + number) for number in range(DECISIONS_KEPT + 5)]
+    kept = standing(item(), QuarantineState.PENDING, AT, made)
+    assert kept.decisions == tuple(made[5:])
+    assert changed_at(kept) == made[-1].at
+
+
 def test_one_decision_is_about_five_hundred_items_and_eight_megabytes_at_most() -> None:
     many = [candidate(number) for number in range(DECIDED_ITEMS_MAX + 7)]
     assert taken(many) == many[:DECIDED_ITEMS_MAX]
@@ -163,6 +172,23 @@ def test_digest_of_several_names_each_its_content_and_its_rules_in_any_order() -
         [candidate(1), candidate(2), candidate(3)],
     )
     assert digest(several) not in {digest(other) for other in others}
+
+
+def test_mark_is_short_and_of_these_items_with_this_content_by_these_rules_and_of_no_others() -> None:
+    shown = [candidate(1), candidate(2)]
+    others: tuple[list[Candidate], ...] = (
+        [],
+        [candidate(1)],
+        [*shown, candidate(3)],
+        [candidate(1), candidate(3)],
+        [candidate(1), candidate(2, content_hash="other")],
+        [candidate(1), candidate(2, rules_version="r2")],
+    )
+    assert mark(shown) == mark(shown[::-1])
+    assert len({mark(shown), *(mark(other) for other in others)}) == len(others) + 1
+    assert len(mark(shown)) == 20
+    held = item(rules_version="r1")
+    assert mark([held]) == mark([candidate(0)])
 
 
 def test_decision_on_a_group_is_about_what_was_looked_at_and_not_about_what_came_since() -> None:

@@ -92,6 +92,7 @@ async def test_dead_letter_is_the_original_with_why_in_its_headers() -> None:
         "dlq_topic": TOPIC.encode(),
         "dlq_partition": b"0",
         "dlq_offset": b"7",
+        "dlq_timestamp": b"1500",
         "dlq_reason": b"schema",
         "dlq_detail": b"title: must not be blank",
         "dlq_attempts": b"1",

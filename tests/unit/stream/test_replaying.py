@@ -1,6 +1,7 @@
 """What a replay sends: bounds, and what becomes of each kind of record. No broker."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from tests.entries import SOURCE, entry
 from tests.incidents import incident
-from tests.records import NOW, body, structured
+from tests.records import NOW, body, signed, structured
 from tests.records import record as published
 from twiceshy.core.ids import event_id
 from twiceshy.core.redact import Redactor
@@ -33,6 +34,7 @@ from twiceshy.stream.replaying import (
     parse_bound,
     place_of,
 )
+from twiceshy.stream.signing import SIGNATURE_HEADER
 from twiceshy.stream.topics import TOPICS
 
 ALL = Selection()
@@ -201,10 +203,30 @@ def test_entry_of_other_bytes_is_an_event_of_its_own_if_that_is_wanted() -> None
 
 
 def test_entry_that_came_signed_is_signed_anew_by_whoever_replays() -> None:
-    signed = entry(incident(1), NOW).model_copy(update={"admission": Admission(how="clean", signed_by="alerting")})
-    assert sent(ALL.entry(logged(signed), frozenset())).vouched
-    assert not sent(ALL.entry(logged(entry(incident(1), NOW)), frozenset())).vouched
-    assert not sent(ALL.event(published(incident(1)))).vouched  # it has the signature that it came with, if any
+    vouched, signing = entry(incident(1), NOW, signed_by="alerting"), Selection(signs=True)
+    picked = sent(signing.entry(logged(vouched), frozenset()))
+    assert (picked.vouched, picked.event_id) == (True, vouched.event_id)
+    assert not sent(signing.entry(logged(entry(incident(1), NOW)), frozenset())).vouched
+    assert not sent(signing.event(published(incident(1)))).vouched  # it has the signature that it came with, if any
+
+
+def test_entry_that_came_signed_is_passed_over_by_who_cannot_sign_or_is_an_event_of_its_own() -> None:
+    vouched = logged(entry(incident(1), NOW, signed_by="alerting"))
+    assert ALL.entry(vouched, frozenset()) is Why.UNSIGNED
+    picked = sent(Selection(as_new_events=True).entry(vouched, frozenset()))
+    assert (picked.vouched, picked.event_id) == (False, entry(incident(1), NOW).event_id)
+    again = sent(Selection(as_new_events=True, signs=True).entry(vouched, frozenset()))
+    assert (again.vouched, again.event_id) == (True, entry(incident(1), NOW, signed_by="alerting").event_id)
+
+
+def test_signed_event_keeps_its_signature_and_the_id_that_guard_gives_it() -> None:
+    said = incident(1, "demo")
+    in_binary, in_envelope = (signed(made(said), "alerting", b"s" * 32) for made in (published, structured))
+    beside = replace(structured(said), headers={**structured(said).headers, SIGNATURE_HEADER: b"any"})
+    for came in (in_binary, in_envelope, beside):
+        picked = sent(ALL.event(came))
+        assert picked.event_id == event_id("demo", "/pagerduty", "1", encode(said), signed=True)
+        assert dict(picked.output.headers) == came.headers
 
 
 def test_entry_that_was_erased_stays_erased() -> None:
@@ -251,6 +273,18 @@ def test_letter_without_value_and_original_is_counted() -> None:
     assert ALL.letter(letter, None) is Why.GONE
 
 
+def test_letter_whose_value_was_changed_after_it_was_signed_is_counted_once_its_original_is_gone() -> None:
+    with_secret = incident(1, "demo", summary="Refused by 10.0.0.7.")
+    for made in (published, structured):
+        changed = signed(made(with_secret), "alerting", b"s" * 32)
+        assert ALL.letter(letter_of(changed), None) is Why.GONE
+        assert sent(ALL.letter(letter_of(changed), changed)).output.value == changed.value
+        unsigned = made(with_secret)
+        assert sent(ALL.letter(letter_of(unsigned), None)).output.value != unsigned.value
+        whole = signed(made(incident(1, "demo")), "alerting", b"s" * 32)
+        assert sent(ALL.letter(letter_of(whole), None)).event_id == sent(ALL.event(whole)).event_id
+
+
 def test_letter_says_where_its_original_stands() -> None:
     came = published(incident(1))
     assert place_of(letter_of(came)) == (came.topic, came.partition, came.offset)
@@ -268,6 +302,13 @@ def test_original_is_told_from_what_took_its_place() -> None:
     assert not original_of(letter, published(incident(2), ce_id=b"2"))
     later = Record(came.topic, 0, 7, came.key, body("default", title="Another"), came.headers, NOW + 6)
     assert not original_of(letter, later)
+
+
+def test_original_is_known_when_its_producers_clock_is_ahead() -> None:
+    came = replace(published(incident(1)), timestamp_ms=NOW + 60_000)
+    letter = letter_of(came, value=b"redacted")
+    assert original_of(letter, came)
+    assert not original_of(letter, replace(came, timestamp_ms=NOW + 60_001))
 
 
 @pytest.fixture

@@ -57,6 +57,13 @@ def test_decision_is_known_by_what_it_came_as() -> None:
     assert (decoded.decided, decoded.signed_by) == (DENIED, None)
 
 
+def test_decision_of_someone_whose_name_is_a_secret_is_refused() -> None:
+    name = "ghp_" + "a1B2c3D4e5F6" + "g7H8i9J0k1L2" + "m3N4o5P6q7R8"
+    with pytest.raises(PoisonError, match="secret_in_key: who holds a secret") as raised:
+        stage().decode(decision(DENIED.model_copy(update={"who": name})))
+    assert name not in str(raised.value)
+
+
 def test_decision_in_structured_mode_is_the_event_that_it_is_in_binary_mode() -> None:
     attributes = {"specversion": "1.0", "id": "1", "source": SOURCE, "type": "quarantine.decided.v1"}
     envelope = enveloped(orjson.dumps({**attributes, "data": orjson.loads(encode(DENIED))}))
@@ -83,6 +90,9 @@ def test_credential_of_one_tenant_decides_nothing_in_another(credentials: dict[s
 
 REFUSED = {
     "schema: Name what is decided on: either items, or a group": decision(about(TENANT, "deny")),
+    "schema: why: String should have at most 1000 characters": decision(
+        encode(DENIED).replace(b"It was looked at.", b"x" * 1_001)
+    ),
     "schema: decision": decision(encode(DENIED).replace(b'"deny"', b'"forget"')),
     "unknown_tenant: There is no tenant 'nobody'": decision(about("nobody", "deny", item(1, "nobody"))),
     "unknown_type: This topic takes quarantine.decided.v1": decision(DENIED, ce_type=b"incident.concluded.v1"),

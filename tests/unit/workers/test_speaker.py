@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
+from structlog.testing import capture_logs
 
 from tests.incidents import incident
 from tests.records import NOW, Clock, body, command_record, enveloped, record, signed, structured
@@ -22,6 +23,7 @@ from twiceshy.stream.records import Record
 from twiceshy.stream.signing import SIGNATURE_HEADER
 from twiceshy.stream.topics import TOPICS, Topic
 from workers.entrance import Entrance
+from workers.guard import warn_of_unvouched
 from workers.speaker import Speaker
 
 SECRET, OTHER = b"s" * 32, b"o" * 32
@@ -80,11 +82,38 @@ def test_holder_of_a_credential_speaks_for_its_tenants_and_origins(settings: Set
     assert (alerting.origin("pagerduty"), alerting.trust("pagerduty", settings)) == ("pagerduty", 0.8)
     with pytest.raises(PoisonError, match=r"not_allowed: .*may not speak for tenant 'search': add it to `tenants`"):
         alerting.may_say("search", "pagerduty")
-    for origin in ("curated", "unsigned/pagerduty", "PagerDuty"):
+    for origin in ("curated", "PagerDuty"):
         with pytest.raises(PoisonError, match=r"not_allowed: .*may not speak for this origin: add it to `origins`"):
             alerting.may_say("payments", origin)
     with pytest.raises(PoisonError, match=r"not_allowed: .*is not good for alias: add it to `commands`"):
         alerting.may_command("payments", "alias")
+
+
+def test_credential_for_all_origins_speaks_for_no_unsigned_one_and_its_holder_is_told_so(settings: Settings) -> None:
+    told = settings.credentials["alerting"].model_copy(update={"origins": "*"})
+    of_all = settings.model_copy(update={"credentials": {"alerting": told}})
+    alerting = speaker(of_all, signed(said(), "alerting", SECRET))
+    alerting.may_say("payments", "whoever")
+    with pytest.raises(PoisonError, match=r"not_allowed: No credential speaks for names .* correct origin\.name"):
+        alerting.may_say("payments", "unsigned/pagerduty")
+
+
+def test_guard_says_at_its_start_which_trust_counts_for_nobody(settings: Settings) -> None:
+    with capture_logs() as told:
+        warn_of_unvouched(settings)
+    assert [(line["event"], line["log_level"], line["origins"]) for line in told] == [
+        ("trusted_origins_without_credential", "warning", ["curated"])
+    ]
+    with capture_logs() as told:
+        warn_of_unvouched(Settings())
+    assert told == []
+
+
+def test_origin_that_is_trusted_and_has_no_credential_is_reserved_for_nobody() -> None:
+    trusted = Settings.model_validate({"tenants": TENANTS, "origins": {"pagerduty": {"trust": 0.9}}})
+    unknown = speaker(trusted, said())
+    assert unknown.origin("pagerduty") == "unsigned/pagerduty"
+    assert unknown.trust("unsigned/pagerduty", trusted) == 0.3
 
 
 def test_signature_is_one_in_binary_and_in_structured_mode(settings: Settings) -> None:
