@@ -71,7 +71,10 @@ async def measure(count: int) -> None:
         print(f"    records to send: {len(outputs)}, of {sum(len(o.value or b'') for o in outputs) / 1e6:.1f} MB")
         await timed("the same decision, redelivered", lambda: carried_out(stage, approval))
         clock.now += 1_000
-        sweep = Sweep(quarantine, Decisions(redis), Nowhere(), clock)
+
+        async def complete() -> None: ...
+
+        sweep = Sweep(quarantine, Decisions(redis), Nowhere(), complete, clock)
 
         async def expire() -> None:
             while await sweep.sweep():

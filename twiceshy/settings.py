@@ -195,6 +195,11 @@ class Settings(BaseSettings):
         """The origins that are trusted further than anything unsigned is."""
         return tuple(name for name, origin in self.origins.items() if origin.trust > UNSIGNED_TRUST_MAX)
 
+    def unvouched_origins(self) -> tuple[str, ...]:
+        """Those of them for which no credential speaks, so that their trust counts for nobody."""
+        scopes = [one.origins for one in self.credentials.values()]
+        return tuple(name for name in self.trusted_origins() if not any(covers(scope, name) for scope in scopes))
+
     def known_credentials(self) -> tuple[Credential, ...]:
         """Every credential, with its secrets.
 

@@ -34,10 +34,10 @@ from workers.connections import Stores, open_stores, until_answering
 from workers.consolidate import ConsolidateStage
 from workers.embed import EmbedStage
 from workers.graph import GraphStage
-from workers.guard import GuardStage
+from workers.guard import GuardStage, warn_of_unvouched
 from workers.guard_commands import GuardCommandsStage
 from workers.guard_decisions import GuardDecisionsStage
-from workers.guard_restore import prepared_quarantine
+from workers.guard_restore import complete_quarantine, prepared_quarantine
 from workers.guard_sweep import Sweep
 from workers.lesson import LessonStage
 from workers.rebuild import LiveSwitches
@@ -178,8 +178,10 @@ class Process:
         self, stores: Stores, outputs: Outputs, progress: Progress, consumer: AIOKafkaConsumer
     ) -> list[tuple[Topic, Stage[Any]]]:
         settings, decisions = self._settings, Decisions(stores.redis)
+        warn_of_unvouched(settings)
         quarantine = await prepared_quarantine(stores.redis, consumer)
-        self._in_background("guard", Sweep(quarantine, decisions, outputs).run(self._stopping))
+        sweep = Sweep(quarantine, decisions, outputs, lambda: complete_quarantine(quarantine, consumer))
+        self._in_background("guard", sweep.run(self._stopping))
 
         async def log_end(partition: int) -> int:
             return (await end_offsets(consumer, TOPICS.memory_log, [partition]))[partition]

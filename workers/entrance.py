@@ -28,7 +28,7 @@ from twiceshy.stores.notes import Progress
 from twiceshy.stream.chain import outcome_output, tenant_output
 from twiceshy.stream.codec import Attributes, attributes, binary, claimed
 from twiceshy.stream.records import Output, Record
-from twiceshy.stream.signing import SIGNATURE_HEADER, signature_in
+from twiceshy.stream.signing import SIGNATURE_HEADER, came_signed, signature_in
 from twiceshy.stream.topics import TOPICS, Topic
 from workers.redactors import Redactors
 from workers.speaker import Speaker, Speakers
@@ -114,13 +114,14 @@ class Entrance:
     def refused(self, record: Record, error: PoisonError) -> list[Output]:
         """What is told of a record that is dead-lettered: its outcome, under the id that its publisher waits for, and
         to whoever watches over security, that it was refused."""
-        record = claimed(record)
+        came, record = record, claimed(record)
         tenant = claimed_tenant(record.value)
         identity = event_id(
             tenant or "",
             record.headers.get("ce_source", b"").decode("utf-8", "replace"),
             record.headers.get("ce_id", b"").decode("utf-8", "replace"),
             record.value or b"",
+            signed=came_signed(came, record),
         )
         known = tenant if tenant in self._settings.tenants else None
         outcome = IncidentOutcome(

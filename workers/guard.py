@@ -20,22 +20,19 @@ from twiceshy.errors import PoisonError
 from twiceshy.events.chain import Admission, EntryLogged
 from twiceshy.events.common import milliseconds
 from twiceshy.events.incident import IncidentConcluded
-from twiceshy.events.outcome import IncidentOutcome
-from twiceshy.events.quarantine import AuditRecorded, IncidentQuarantined, QuarantineReason
+from twiceshy.events.quarantine import IncidentQuarantined, QuarantineReason
 from twiceshy.settings import Settings
 from twiceshy.stores.decisions import HOLD, Asked, Decided, Decisions
 from twiceshy.stores.notes import Progress
 from twiceshy.stores.quarantine import Quarantine
-from twiceshy.stream.chain import outcome_output, tenant_output
 from twiceshy.stream.codec import Attributes, decode
 from twiceshy.stream.outputs import tenant_partition
 from twiceshy.stream.records import Output, Record
 from twiceshy.stream.topics import TOPICS
-from workers.entrance import ADMITTED, Entrance, append, audit_output, canonical_hash, stamped, wall_clock_ms
+from workers.entrance import ADMITTED, Entrance, append, canonical_hash, stamped, wall_clock_ms
+from workers.guard_settled import BURST, INJECTION, held
 from workers.room import Room
 
-INJECTION = "prompt_injection"
-BURST = "burst"
 HELD_BEFORE = QuarantineReason(rule="held-by-earlier-rules", category=INJECTION)
 """Why an event is held that came again after the rules changed: the first decision about it stands."""
 
@@ -86,6 +83,8 @@ class GuardStage:
         self._backfill = backfill
         self._clock_ms = clock_ms
         self._rooms: dict[int, Room] = {}
+        # The items of the batch that is under way, as they are told.
+        self._standing: Sequence[IncidentQuarantined] = ()
         topic = TOPICS.incidents_backfill if backfill else TOPICS.incidents_concluded
         self._entrance = Entrance(topic, settings, decisions, progress, clock_ms)
 
@@ -94,10 +93,10 @@ class GuardStage:
         record, about = self._entrance.opened(record)
         speaker = self._entrance.speaker(record, about)
         said = decode(record, IncidentConcluded)
-        speaker.may_say(said.tenant, said.origin.name)
         times = {"concluded_at": said.concluded_at}
         times |= {f"facts.{index}.valid_from": fact.valid_from for index, fact in enumerate(said.facts)}
         self._entrance.check(said.tenant, times)
+        speaker.may_say(said.tenant, said.origin.name)
         redactors = self._entrance.redactors
         try:
             found = judged(_filed(said, speaker.origin(said.origin.name)), redactors.of(said.tenant))
@@ -105,9 +104,9 @@ class GuardStage:
             raise PoisonError(error.code, str(error)) from None
         origin = found.incident.origin.name
         return Incoming(
-            event_id=event_id(said.tenant, about.source, about.id, record.value or b""),
+            event_id=event_id(said.tenant, about.source, about.id, record.value or b"", signed=speaker.signed),
             attributes=redactors.attributes(said.tenant, about),
-            signed_by=speaker.name or None,
+            signed_by=speaker.name,
             judged=found,
             trust=found.trust(speaker.trust(origin, self._settings)),
             counted=self._counted(found.incident, record),
@@ -144,12 +143,15 @@ class GuardStage:
         ]
         decided = list(zip(batch, await self._decisions.decide_counted(asked, self._clock_ms()), strict=True))
         items = [self._item(incoming, decision) for incoming, decision in decided if decision.verdict != ADMITTED]
-        # One that came before is told as it stands: a person may have decided on it since.
-        standing = {item.event_id: item for item in await self._quarantine.hold(items)}
+        clean = [_item_id(incoming.event_id) for incoming, decision in decided if decision.verdict == ADMITTED]
+        # One that came before is told as it stands: a person may have decided on it since. So is one whose first
+        # decision is forgotten by now, and which is out of memory by what a person decided on its item.
+        self._standing = [*await self._quarantine.hold(items), *await self._quarantine.kept_out(clean)]
+        standing = {item.event_id: item for item in self._standing}
         return [
-            [append(self._entry(incoming, decision.admitted_at))]
-            if decision.verdict == ADMITTED
-            else self._held(standing[incoming.event_id], decision)
+            _held(standing[incoming.event_id], decision)
+            if incoming.event_id in standing
+            else [append(self._entry(incoming, decision.admitted_at))]
             for incoming, decision in decided
         ]
 
@@ -172,39 +174,10 @@ class GuardStage:
             incident=found.incident,
         )
 
-    def _held(self, item: IncidentQuarantined, decision: Decided) -> list[Output]:
-        tenant, rules = item.tenant, [reason.rule for reason in item.reasons]
-        log.info("held", event_id=item.event_id, item_id=item.item_id, tenant=tenant, rules=rules)
-        audit = AuditRecorded(
-            kind=BURST if all(reason.category == BURST for reason in item.reasons) else INJECTION,
-            tenant=tenant,
-            subject_id=item.item_id,
-            worker="guard",
-            at=decision.admitted_at,
-            detail={"rules": ", ".join(rules)},
-        )
-        outcome = IncidentOutcome(
-            event_id=item.event_id,
-            tenant=tenant,
-            origin=item.origin,
-            fingerprint=item.incident.fingerprint,
-            outcome="quarantined",
-            reason=rules[0],
-            detail=f"It is held until a person decides on it: twiceshy quarantine show {item.item_id}",
-        )
-        key, identity = item.item_id.encode(), item.event_id
-        return [
-            tenant_output(
-                TOPICS.incidents_quarantined, item, tenant=tenant, key=key, event_id=identity, worker="guard"
-            ),
-            audit_output(audit, identity),
-            outcome_output(outcome, "guard"),
-        ]
-
     def _item(self, incoming: Incoming, decision: Decided) -> IncidentQuarantined:
         about, found = incoming.attributes, incoming.judged
         return IncidentQuarantined(
-            item_id=derive("quarantined", incoming.event_id),
+            item_id=_item_id(incoming.event_id),
             event_id=incoming.event_id,
             tenant=found.incident.tenant,
             origin=found.incident.origin.name,
@@ -223,12 +196,14 @@ class GuardStage:
             risky=found.risky,
             trust=incoming.trust,
             backfill=self._backfill,
+            signed_by=incoming.signed_by,
         )
 
     def give_up(self, record: Record, error: PoisonError) -> list[Output]:
         return self._entrance.refused(record, error)
 
     async def finished(self, batch: Sequence[Incoming], records: Sequence[Record]) -> None:
+        await self._quarantine.tell_again(self._standing)
         await self._entrance.note(records)
 
     def describe(self, entry: Incoming) -> dict[str, Any]:
@@ -239,6 +214,16 @@ class GuardStage:
             "origin": incident.origin.name,
             "masked": sum(entry.judged.masked.values()),
         }
+
+
+def _item_id(event_id: str) -> str:
+    return derive("quarantined", event_id)
+
+
+def _held(item: IncidentQuarantined, decision: Decided) -> list[Output]:
+    rules = [reason.rule for reason in item.reasons]
+    log.info("held", event_id=item.event_id, item_id=item.item_id, tenant=item.tenant, rules=rules)
+    return held(item, decision.admitted_at)
 
 
 def reasons(found: Judged, decision: Decided) -> tuple[QuarantineReason, ...]:
@@ -254,6 +239,12 @@ def reasons(found: Judged, decision: Decided) -> tuple[QuarantineReason, ...]:
 def content_hash(incident: IncidentConcluded) -> str:
     """The hash of what an incident says, but for the id that its origin's event has."""
     return canonical_hash(incident, {"origin": {"event_id"}})
+
+
+def warn_of_unvouched(settings: Settings) -> None:
+    """Says of which origins the trust counts for nobody: guard files all that comes in their names as unsigned."""
+    if unvouched := settings.unvouched_origins():
+        log.warning("trusted_origins_without_credential", worker="guard", origins=list(unvouched))
 
 
 def _filed(incident: IncidentConcluded, origin: str) -> IncidentConcluded:

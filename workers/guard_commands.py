@@ -15,10 +15,11 @@ from pydantic import Field, TypeAdapter
 
 from twiceshy.core.commands import OPERATOR_TRUST
 from twiceshy.core.ids import event_id
+from twiceshy.core.scan import scan_text, strings
 from twiceshy.core.temporal import effective_revision_time
 from twiceshy.errors import PoisonError
 from twiceshy.events.catalogue import TYPE_OF
-from twiceshy.events.chain import Admission, Compaction, EntryLogged, LoggedCommand, OriginInvalidation
+from twiceshy.events.chain import Admission, Alias, Compaction, EntryLogged, LoggedCommand, OriginInvalidation
 from twiceshy.events.commands import Command, ModeChangeRequested
 from twiceshy.events.quarantine import AuditRecorded
 from twiceshy.settings import Settings
@@ -28,6 +29,7 @@ from twiceshy.stream.codec import Attributes, decode, event_model
 from twiceshy.stream.records import Output, Record
 from twiceshy.stream.topics import TOPICS
 from workers.entrance import ADMITTED, Entrance, append, audit_output, canonical_hash, stamped, wall_clock_ms
+from workers.redactors import refuse_secret_names
 
 _LOGGED: TypeAdapter[LoggedCommand] = TypeAdapter(Annotated[LoggedCommand, Field(discriminator="kind")])
 
@@ -68,10 +70,12 @@ class GuardCommandsStage:
         if not isinstance(requested, Command):
             raise TypeError(f"{about.type} is declared for {TOPICS.memory_commands.name} and is no command")
         command = logged_command(requested)
-        speaker.may_command(command.tenant, command.kind)
         times = {name: value for name, value in requested if isinstance(value, datetime)}
         self._entrance.check(requested.tenant, times)
-        identity = event_id(requested.tenant, about.source, about.id, record.value or b"")
+        speaker.may_command(command.tenant, command.kind)
+        refuse_secret_names(_names(command))
+        _refuse_tricks(command)
+        identity = event_id(requested.tenant, about.source, about.id, record.value or b"", signed=speaker.signed)
         redactors = self._entrance.redactors
         masked = command.model_copy(update={"why": redactors.text(command.tenant, command.why)})
         return Given(identity, redactors.attributes(command.tenant, about), masked, speaker.name)
@@ -108,6 +112,26 @@ def logged_command(requested: Command) -> LoggedCommand:
     """What was requested, as the log has it: under its kind, which its event's type begins with."""
     kind = TYPE_OF[type(requested)].removesuffix(".requested.v1")
     return _LOGGED.validate_python({**dict(requested), "kind": kind})
+
+
+def _names(command: LoggedCommand) -> dict[str, str]:
+    """The names in a command, its giver's among them, by their fields."""
+    return {view.where: view.text for view in strings(command.model_dump(mode="python")) if view.where != "why"}
+
+
+def _refuse_tricks(command: LoggedCommand) -> None:
+    """Refuses an alias that tells a reader what to do: both its names come to stand in prompts, which no person looks
+    through beforehand. One that stands already can be taken back.
+
+    Raises:
+        PoisonError: so it does.
+    """
+    if isinstance(command, Alias) and (found := scan_text(f"{command.canonical}\n{command.alias}").findings):
+        raise PoisonError(
+            "prompt_injection",
+            f"canonical and alias would come to stand in prompts, and what they say looks like an attack on whoever "
+            f"reads it ({', '.join(finding.rule for finding in found)}): use other names.",
+        )
 
 
 def entry_of(given: Given, admitted_at: int, settings: Settings) -> EntryLogged:

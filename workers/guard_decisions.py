@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from twiceshy.core.ids import derive, event_id
-from twiceshy.core.quarantine import Refusal, counted, judged
+from twiceshy.core.quarantine import AFTER, Refusal, counted, judged, standing
 from twiceshy.errors import FencedError, PoisonError
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.events.quarantine import AuditRecorded, IncidentQuarantined, QuarantineDecided, QuarantineSettlement
@@ -19,10 +19,11 @@ from twiceshy.stores.notes import Progress
 from twiceshy.stores.quarantine import Quarantine
 from twiceshy.stream.chain import outcome_output
 from twiceshy.stream.codec import decode
-from twiceshy.stream.records import Output, Record
+from twiceshy.stream.records import RECORD_BYTES_MAX, Output, Record, size
 from twiceshy.stream.topics import TOPICS
 from workers.entrance import ADMITTED, Entrance, append, audit_output, wall_clock_ms
 from workers.guard_settled import by, released, settled
+from workers.redactors import refuse_secret_names
 
 COMMAND = "decide"
 HOUR_MS = 3_600_000
@@ -54,6 +55,8 @@ class GuardDecisionsStage:
     ) -> None:
         self._settings = settings
         self._quarantine = quarantine
+        # What the batch that is under way has changed, as it is told.
+        self._changed: list[IncidentQuarantined] = []
         self._entrance = Entrance(TOPICS.quarantine_decisions, settings, decisions, progress, clock_ms)
 
     def decode(self, record: Record) -> Decision:
@@ -65,7 +68,8 @@ class GuardDecisionsStage:
         speaker.may_command(decided.tenant, COMMAND)
         if bool(decided.items) == (decided.group is not None):
             raise PoisonError("schema", "Name what is decided on: either items, or a group.")
-        identity = event_id(decided.tenant, about.source, about.id, record.value or b"")
+        refuse_secret_names({"who": decided.who})
+        identity = event_id(decided.tenant, about.source, about.id, record.value or b"", signed=speaker.signed)
         why = self._entrance.redactors.text(decided.tenant, decided.why)
         return Decision(identity, decided.model_copy(update={"why": why}), speaker.name)
 
@@ -73,6 +77,7 @@ class GuardDecisionsStage:
         return True
 
     async def handle(self, batch: Sequence[Decision]) -> list[list[Output]]:
+        self._changed = []
         return [await self._carried_out(decision) for decision in batch]
 
     async def _carried_out(self, decision: Decision) -> list[Output]:
@@ -85,7 +90,8 @@ class GuardDecisionsStage:
             if isinstance(changing, Refusal):
                 return _refused(decision, changing, place.admitted_at)
             changed = await self._settle(decision, changing, place.admitted_at)
-        outputs = await self._told(decision, changed)
+        self._changed += changed
+        outputs = await self._told(decision, changed, place.admitted_at)
         counts = counted(decided, found, {item.item_id for item in changed}, place.admitted_at)
         return [*outputs, _outcome(decision, outcome="applied", counts=counts)]
 
@@ -94,25 +100,42 @@ class GuardDecisionsStage:
 
         Raises:
             FencedError: all of them were changed by others since they were read.
+            PoisonError: one could not be told of afterwards. None was changed.
         """
-        decided = decision.decided
-        settlement = QuarantineSettlement(
-            event_id=decision.event_id, decision=decided.decision, who=decided.who, why=decided.why, at=at
-        )
+        decided, settlement = decision.decided, _settlement(decision, at)
         until = at + int(self._settings.quarantine_hours * HOUR_MS) if decided.decision == "reopen" else None
+        self._check_sizes(decision, await self._quarantine.by_id(decided.tenant, item_ids), settlement)
         await self._quarantine.settle(decided.tenant, item_ids, settlement, until)
         changed = await self._quarantine.of_decision(decided.tenant, decision.event_id)
         if not changed:
             raise FencedError(f"the items of decision {decision.event_id} are not as they were read")
         return changed
 
-    async def _told(self, decision: Decision, changed: Sequence[IncidentQuarantined]) -> list[Output]:
+    def _check_sizes(
+        self, decision: Decision, items: Sequence[IncidentQuarantined], settlement: QuarantineSettlement
+    ) -> None:
+        """Raises PoisonError when an item would become larger than what brokers take."""
+        state, signed_by = AFTER[settlement.decision], decision.signed_by
+        for item in items:
+            after = standing(item, state, item.expires_at, (*item.decisions, settlement))
+            outputs = settled(after, settlement, signed_by)
+            if settlement.decision == "approve":
+                outputs.append(append(released(item, settlement.who, settlement.at, self._settings)))
+            if any(size(output) > RECORD_BYTES_MAX for output in outputs):
+                raise PoisonError(
+                    "output_too_large",
+                    f"Item {item.item_id} would become too large for a record of {RECORD_BYTES_MAX} bytes. Nothing was "
+                    "changed: decide on the others by their ids, or on this one with a shorter reason.",
+                )
+
+    async def _told(self, decision: Decision, changed: Sequence[IncidentQuarantined], at: int) -> list[Output]:
         outputs: list[Output] = []
         if decision.decided.decision == "approve":
             outputs += await self._released(decision, changed)
         for item in changed:
-            [settlement] = (one for one in item.decisions if one.event_id == decision.event_id)
-            outputs += settled(item, settlement, decision.signed_by)
+            # An item keeps the newest of its decisions, of which one that comes again late may be none.
+            kept = (one for one in item.decisions if one.event_id == decision.event_id)
+            outputs += settled(item, next(kept, _settlement(decision, at)), decision.signed_by)
         return outputs
 
     async def _released(self, decision: Decision, items: Sequence[IncidentQuarantined]) -> list[Output]:
@@ -129,6 +152,7 @@ class GuardDecisionsStage:
         return self._entrance.refused(record, error)
 
     async def finished(self, batch: Sequence[Decision], records: Sequence[Record]) -> None:
+        await self._quarantine.tell_again(self._changed)
         await self._entrance.note(records)
 
     def describe(self, entry: Decision) -> dict[str, Any]:
@@ -140,6 +164,13 @@ class GuardDecisionsStage:
             "items": len(decided.items),
             "who": decided.who,
         }
+
+
+def _settlement(decision: Decision, at: int) -> QuarantineSettlement:
+    decided = decision.decided
+    return QuarantineSettlement(
+        event_id=decision.event_id, decision=decided.decision, who=decided.who, why=decided.why, at=at
+    )
 
 
 def _refused(decision: Decision, refusal: Refusal, at: int) -> list[Output]:

@@ -1,6 +1,7 @@
 """incidents.quarantined.v1 → guard → quarantine
 
-Folds quarantine from its topic where it was lost: the newest state of each item is put back.
+Folds quarantine from its topic where it was lost, before guard starts or under it: the newest state of each item is
+put back.
 """
 
 import structlog
@@ -21,17 +22,27 @@ log = structlog.get_logger()
 
 
 async def prepared_quarantine(redis: Redis, consumer: AIOKafkaConsumer) -> Quarantine:
-    """Quarantine, with all that its topic has. Assigns the consumer.
-
-    Raises:
-        TransientError: a store or the broker is away. What was put back by then stays.
-    """
+    """Quarantine, with the indexes of this version and all that its topic has. Raises as `complete_quarantine` does."""
     quarantine = Quarantine(redis)
     await quarantine.prepare()
-    if not await quarantine.complete():
-        await _put_back(quarantine, TopicSource(consumer, TOPICS.incidents_quarantined))
-        await quarantine.note_complete()
+    await complete_quarantine(quarantine, consumer)
     return quarantine
+
+
+async def complete_quarantine(quarantine: Quarantine, consumer: AIOKafkaConsumer) -> None:
+    """Puts quarantine back where it lacks something of what its topic has. Assigns the consumer then.
+
+    What is held or decided on meanwhile stays as it is, unless the topic has it later.
+
+    Raises:
+        NotReadyError: an index did not become operational in time.
+        TransientError: a store or the broker is away. What was put back by then stays.
+    """
+    if await quarantine.complete():
+        return
+    await quarantine.prepare()
+    await _put_back(quarantine, TopicSource(consumer, TOPICS.incidents_quarantined))
+    await quarantine.note_complete()
 
 
 async def _put_back(quarantine: Quarantine, topic: TopicSource) -> None:

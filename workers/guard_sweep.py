@@ -1,24 +1,27 @@
 """quarantine → guard → incidents.quarantined.v1, audit.v1, incidents.outcomes.v1
 
-Expires what nobody has decided on in time, and says so. What is due stands in quarantine, so that it makes no
-difference who sweeps, how many do, or when one last did.
+Expires what nobody has decided on in time, and says so; tells again what was changed while it was told; puts back a
+quarantine that was lost. What is due stands in quarantine, so that it makes no difference who sweeps, how many do, or
+when one last did.
 """
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 import structlog
 
-from twiceshy.core.quarantine import expiry_id
-from twiceshy.errors import TransientError
-from twiceshy.events.quarantine import IncidentQuarantined, QuarantineSettlement
+from twiceshy.core.ids import derive
+from twiceshy.core.quarantine import changed_at, expiry_id
+from twiceshy.errors import PoisonError, TransientError
+from twiceshy.events.quarantine import IncidentQuarantined, QuarantineState
 from twiceshy.stores.decisions import Decisions
 from twiceshy.stores.quarantine import Due, Quarantine
 from twiceshy.stream.records import Output
+from twiceshy.stream.topics import TOPICS
 from workers.entrance import ADMITTED, wall_clock_ms
-from workers.guard_settled import settled
+from workers.guard_settled import settled, told
 
 SWEEP_SECONDS = 2.0
 SWEPT_MAX = 100
@@ -36,11 +39,14 @@ class Sweep:
         quarantine: Quarantine,
         decisions: Decisions,
         sender: Sender,
+        complete: Callable[[], Awaitable[None]],
         clock_ms: Callable[[], int] = wall_clock_ms,
     ) -> None:
+        """``complete`` puts quarantine back where it was lost: nothing of it would ever be due."""
         self._quarantine = quarantine
         self._decisions = decisions
         self._sender = sender
+        self._complete = complete
         self._clock_ms = clock_ms
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -63,16 +69,25 @@ class Sweep:
         Raises:
             TransientError: a store or the broker is away.
         """
+        await self._complete()
         if due := await self._quarantine.due(self._clock_ms(), SWEPT_MAX):
             await self._expire(due)
         untold = await self._quarantine.untold(SWEPT_MAX)
         if not untold:
             return 0
-        await self._sender.send([output for item in untold for output in settled(item, _expiry(item))])
-        await self._quarantine.note_told(untold)
         for item in untold:
-            log.info("expired", worker="guard", item_id=item.item_id, tenant=item.tenant)
+            await self._tell(item)
+        await self._quarantine.note_told(untold)
         return len(untold)
+
+    async def _tell(self, item: IncidentQuarantined) -> None:
+        # What no broker takes can never be told, and keeps none of the others from it.
+        try:
+            await self._sender.send(_outputs(item))
+        except PoisonError as error:
+            log.error("item_untold", worker="guard", item_id=item.item_id, tenant=item.tenant, reason=error.code)
+            return
+        log.info("item_told", worker="guard", item_id=item.item_id, tenant=item.tenant, state=item.state.value)
 
     async def _expire(self, due: Sequence[Due]) -> None:
         # In the tenant's one order with what people decide: whichever is earlier there counts.
@@ -81,6 +96,15 @@ class Sweep:
         await self._quarantine.expire(due, [place.admitted_at for place in places])
 
 
-def _expiry(item: IncidentQuarantined) -> QuarantineSettlement:
-    """The last time that an item expired; it may have been reopened since."""
-    return next(one for one in reversed(item.decisions) if one.decision == "expire")
+def _outputs(item: IncidentQuarantined) -> list[Output]:
+    """An item as it stands, with its last expiry of those that it keeps.
+
+    It may have been reopened since: then the expiry is no longer what became of its event.
+    """
+    expiry = next((one for one in reversed(item.decisions) if one.decision == "expire"), None)
+    if expiry is None:
+        return [told(item, derive("told", item.item_id, str(changed_at(item))))]
+    outputs = settled(item, expiry)
+    if item.state is QuarantineState.EXPIRED:
+        return outputs
+    return [output for output in outputs if output.topic != TOPICS.incidents_outcomes.name]

@@ -1,10 +1,12 @@
 """what comes in → redaction by its tenant's patterns → what guard writes of it"""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from twiceshy.core.redact import Redactor
+from twiceshy.core.redact import Redactor, SecretInKeyError, refuse_secrets
+from twiceshy.errors import PoisonError
 from twiceshy.events.common import TEXT_CHARS_MAX
 from twiceshy.settings import Settings
 from twiceshy.stream.codec import Attributes
@@ -36,3 +38,15 @@ class Redactors:
         # An id of 36 digits looks random to a rule, and costs it as much time as all the rest of an ordinary event.
         identity = about.id if _UUID.fullmatch(about.id) else self._of[tenant].text(about.id)
         return replace(about, id=identity, source=self._sources[tenant](about.source))
+
+
+def refuse_secret_names(names: Mapping[str, str]) -> None:
+    """Refuses names, by their fields, that hold a secret: they are logged, told and kept as they are.
+
+    Raises:
+        PoisonError: one does; the sentence has its field.
+    """
+    try:
+        refuse_secrets(names)
+    except SecretInKeyError as error:
+        raise PoisonError(error.code, str(error)) from None

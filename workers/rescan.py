@@ -9,11 +9,10 @@ from twiceshy.core.memory import key_of
 from twiceshy.core.scan import scan
 from twiceshy.core.temporal import FOREVER
 from twiceshy.events.incident import IncidentConcluded
-from twiceshy.events.quarantine import QuarantineState
 from twiceshy.stores import cypher
 from twiceshy.stores.graph import Graph
 from twiceshy.stores.quarantine import Quarantine
-from workers.guard import BURST
+from workers.guard_settled import BURST
 
 EPISODES_A_PAGE = 500
 
@@ -48,14 +47,11 @@ async def would_hold(graph: Graph) -> AsyncIterator[WouldHold]:
         after = rows[-1][0]
 
 
-async def would_pass(quarantine: Quarantine, tenant: str) -> list[WouldPass]:
+async def would_pass(quarantine: Quarantine, tenant: str) -> AsyncIterator[WouldPass]:
     """What is pending. An item of a burst is held for how many came with it, which no rule tells."""
-    items = await quarantine.items(tenant, [QuarantineState.PENDING])
-    return [
-        WouldPass(key_of(item.incident), item.item_id, tuple(reason.rule for reason in item.reasons))
-        for item in items
-        if not any(reason.category == BURST for reason in item.reasons) and not _rules(item.incident)
-    ]
+    async for item in quarantine.pending(tenant):
+        if not any(reason.category == BURST for reason in item.reasons) and not _rules(item.incident):
+            yield WouldPass(key_of(item.incident), item.item_id, tuple(reason.rule for reason in item.reasons))
 
 
 def _rules(incident: IncidentConcluded) -> tuple[str, ...]:

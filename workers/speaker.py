@@ -86,7 +86,13 @@ class Speaker:
                 )
             return
         self._must_speak_for(self.credential, tenant)
-        if origin.startswith(UNSIGNED) or not covers(self.credential.origins, origin):
+        if origin.startswith(UNSIGNED):
+            raise PoisonError(
+                "not_allowed",
+                f"No credential speaks for names that begin with {UNSIGNED!r}: correct origin.name, or send this "
+                "without a signature.",
+            )
+        if not covers(self.credential.origins, origin):
             raise PoisonError(
                 "not_allowed",
                 f"The credential {self.name!r} may not speak for this origin: add it to `origins` of "

@@ -11,7 +11,7 @@ from qdrant_client import AsyncQdrantClient
 from redis.asyncio import Redis
 
 from twiceshy.client import RecallClient
-from twiceshy.core.credentials import UNSIGNED, UNSIGNED_TRUST_MAX, covers
+from twiceshy.core.credentials import UNSIGNED, UNSIGNED_TRUST_MAX
 from twiceshy.errors import NotReadyError, TransientError, TwiceshyError
 from twiceshy.settings import Settings, current_stack_file
 from twiceshy.stores import cypher, falkordb_settings, handover
@@ -21,8 +21,8 @@ from twiceshy.stores.generations import Generations
 from twiceshy.stores.graph import STAGES, Graphs
 from twiceshy.stores.notes import LIVE_CHAIN, Note, Progress
 from twiceshy.stores.vectors import Vectors
-from twiceshy.stream.admin import end_offsets, reader, topic_faults
-from twiceshy.stream.topics import TOPICS
+from twiceshy.stream.admin import end_offsets, reader, topic_faults, topics_on_producers_time
+from twiceshy.stream.topics import BROKERS_TIME, TIMESTAMP_TYPE, TOPICS
 
 CHECK_SECONDS_MAX = 20.0
 STANDSTILL_SECONDS_MAX = 5.0
@@ -114,8 +114,7 @@ async def check_credentials(parts: Connections) -> str:
     settings = parts.settings
     known = settings.known_credentials()
     settings.signing_secret()
-    untold = [name for name in settings.trusted_origins() if not any(covers(one.origins, name) for one in known)]
-    if untold:
+    if untold := settings.unvouched_origins():
         return (
             f"No credential speaks for {', '.join(untold)}: what is said in that name is filed as "
             f"{UNSIGNED}{untold[0]} and trusted {UNSIGNED_TRUST_MAX} at most, whatever `origins` says. Make one: "
@@ -131,7 +130,13 @@ async def check_topics(parts: Connections) -> str:
     faults = await topic_faults(parts.settings, wanted)
     if faults:
         raise NotReadyError(" ".join(faults))
-    return f"{parts.settings.kafka} has all {len(wanted)} topics, with the declared partitions."
+    well = f"{parts.settings.kafka} has all {len(wanted)} topics, with the declared partitions."
+    if on_producers_time := await topics_on_producers_time(parts.settings, wanted):
+        return (
+            f"{well} But the time of a record is its producer's in {', '.join(on_producers_time)}, and a burst is "
+            f"judged by when its incidents came: set {TIMESTAMP_TYPE} of each to {BROKERS_TIME}."
+        )
+    return well
 
 
 async def check_falkordb(parts: Connections) -> str:

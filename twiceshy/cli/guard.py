@@ -45,7 +45,7 @@ async def _rescan(settings: "Settings", tenant: str) -> "tuple[list[WouldHold], 
         generation = (await Generations(stores.redis).of(tenant)).recalled
         graph = Graphs(stores.redis, generation).of(tenant)
         holding = [one async for one in would_hold(graph)]
-        return holding, await would_pass(Quarantine(stores.redis), tenant)
+        return holding, [one async for one in would_pass(Quarantine(stores.redis), tenant)]
 
 
 def _print(tenant: str, holding: "list[WouldHold]", passing: "list[WouldPass]") -> None:

@@ -9,6 +9,7 @@ from twiceshy.cli.output import AsJson, Tenant, explained, fail, load_settings, 
 
 if TYPE_CHECKING:
     from twiceshy.events.quarantine import QuarantineGroup
+    from workers.review import Reviewed
 
 app = typer.Typer(help="What is held back from memory, and deciding on it.", no_args_is_help=True)
 
@@ -31,6 +32,14 @@ Group = Annotated[
     tuple[str, str] | None,
     typer.Option(
         metavar="ORIGIN SUBJECT", help="All of a group, by its origin and subject: `quarantine show` has them."
+    ),
+]
+SeenMark = Annotated[
+    str | None,
+    typer.Option(
+        "--seen",
+        metavar="MARK",
+        help="With --group: what `list --group` or `show` told. If the group has others by now, nothing is decided.",
     ),
 ]
 Why = Annotated[str, typer.Option(help="Why: it is kept with what is decided on.", show_default=False)]
@@ -67,6 +76,8 @@ def list_(
         show_list(found[:limit], state.value)
     if len(found) > limit:
         typer.echo(f"There are more than these {limit}: --limit shows them, --group those of one group.", err=True)
+    elif group is not None:
+        _tell_mark(found, as_json=as_json)
 
 
 @app.command()
@@ -81,9 +92,10 @@ def show(items: Items = None, tenant: Tenant = None, as_json: AsJson = False) ->
     found = run(looked_at(settings, tenant_of(settings, tenant), items))
     if as_json:
         print_json([as_data(one) for one in found])
-        return
-    for one in found:
-        show_item(one)
+    else:
+        for one in found:
+            show_item(one)
+    _tell_mark(found, as_json=as_json)
 
 
 @app.command()
@@ -91,13 +103,14 @@ def approve(
     why: Why,
     items: Items = None,
     group: Group = None,
+    seen: SeenMark = None,
     tenant: Tenant = None,
     who: Who = None,
     timeout: Timeout = TIMEOUT_SECONDS,
     as_json: AsJson = False,
 ) -> None:
     """Let pending items into memory, and wait until they can be recalled."""
-    _decide("approve", items, group, tenant, who, why, timeout=timeout, as_json=as_json)
+    _decide("approve", items, group, seen, tenant, who, why, timeout=timeout, as_json=as_json)
 
 
 @app.command()
@@ -105,13 +118,14 @@ def deny(
     why: Why,
     items: Items = None,
     group: Group = None,
+    seen: SeenMark = None,
     tenant: Tenant = None,
     who: Who = None,
     timeout: Timeout = TIMEOUT_SECONDS,
     as_json: AsJson = False,
 ) -> None:
     """Keep pending items out of memory. They stay listed, and can be reopened."""
-    _decide("deny", items, group, tenant, who, why, timeout=timeout, as_json=as_json)
+    _decide("deny", items, group, seen, tenant, who, why, timeout=timeout, as_json=as_json)
 
 
 @app.command()
@@ -119,19 +133,21 @@ def reopen(
     why: Why,
     items: Items = None,
     group: Group = None,
+    seen: SeenMark = None,
     tenant: Tenant = None,
     who: Who = None,
     timeout: Timeout = TIMEOUT_SECONDS,
     as_json: AsJson = False,
 ) -> None:
     """Make items that were denied, or that nobody decided on in time, pending again."""
-    _decide("reopen", items, group, tenant, who, why, timeout=timeout, as_json=as_json)
+    _decide("reopen", items, group, seen, tenant, who, why, timeout=timeout, as_json=as_json)
 
 
 def _decide(
     decision: Decision,
     items: list[str] | None,
     group: tuple[str, str] | None,
+    seen: str | None,
     tenant: str | None,
     who: str | None,
     why: str,
@@ -147,8 +163,10 @@ def _decide(
 
     if bool(items) == (group is not None):
         fail("Name what you decide on: either items by their ids, or a group with --group ORIGIN SUBJECT.")
+    if seen is not None and group is None:
+        fail("--seen goes with --group: an item that is named by its id is what was shown.")
     settings = load_settings()
-    wanted = Wanted(tenant_of(settings, tenant), decision, who or user(), why, _named(group))
+    wanted = Wanted(tenant_of(settings, tenant), decision, who or user(), why, _named(group), seen)
     try:
         wanted.decided()
     except ValidationError as error:
@@ -157,9 +175,17 @@ def _decide(
     if as_json:
         print_json(done.as_data())
     else:
-        tell(done)
+        tell(done, each=group is not None)
     if not done.complete:
         raise typer.Exit(1)
+
+
+def _tell_mark(found: "list[Reviewed]", *, as_json: bool) -> None:
+    """How to decide on what was shown, if it is of one group, and on nothing that came after."""
+    from twiceshy.cli.quarantine_shown import mark_line
+
+    if line := mark_line([one.item for one in found]):
+        typer.echo(line, err=as_json)
 
 
 def _named(group: tuple[str, str] | None) -> "QuarantineGroup | None":

@@ -10,7 +10,7 @@ from twiceshy.cli.quarantine_reading import one, opened
 from twiceshy.cli.reports import REMEMBERED
 from twiceshy.client import OutcomeFollower
 from twiceshy.client.quarantine import QuarantineDecisions
-from twiceshy.core.quarantine import BEFORE, DECIDED_ITEMS_MAX, Candidate, digest, taken
+from twiceshy.core.quarantine import BEFORE, DECIDED_ITEMS_MAX, Candidate, digest, mark, taken
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.events.quarantine import QuarantineDecided, QuarantineGroup
 from twiceshy.settings import Settings
@@ -28,6 +28,8 @@ class Wanted:
     who: str
     why: str
     group: QuarantineGroup | None
+    seen: str | None = None
+    """The mark of what was shown of the group."""
 
     def decided(self, items: Sequence[str] = (), **bound: Any) -> QuarantineDecided:
         """Raises ValidationError: a field is not what the decision's schema says."""
@@ -44,10 +46,12 @@ class Wanted:
 
 @dataclass(slots=True)
 class Done:
-    """What came of it: in numbers, the refusal that ended it, and what became of each event that was let in."""
+    """What came of it: in numbers, the items that it changed, the refusal that ended it, and what became of each event
+    that was let in."""
 
     decision: str
     counts: Counter[str] = field(default_factory=Counter)
+    items: list[str] = field(default_factory=list)
     refusal: IncidentOutcome | None = None
     outcomes: dict[str, IncidentOutcome] = field(default_factory=dict)
 
@@ -61,6 +65,7 @@ class Done:
         return {
             "decision": self.decision,
             "counts": dict(self.counts),
+            "items": self.items,
             "refusal": self.refusal and self.refusal.model_dump(mode="json"),
             "outcomes": {event_id: outcome.model_dump(mode="json") for event_id, outcome in self.outcomes.items()},
         }
@@ -75,7 +80,7 @@ async def carried_out(settings: Settings, wanted: Wanted, named: Sequence[str], 
         QuarantineDecisions(settings) as decisions,
     ):
         items = list(dict.fromkeys([await one(quarantine, wanted.tenant, name) for name in named]))
-        deciding = _Deciding(wanted, quarantine, follower, decisions, patience_seconds)
+        deciding = Deciding(wanted, quarantine, follower, decisions, patience_seconds)
         if wanted.group is not None:
             await deciding.all_of((), done)
         for start in range(0, len(items), DECIDED_ITEMS_MAX):
@@ -84,7 +89,9 @@ async def carried_out(settings: Settings, wanted: Wanted, named: Sequence[str], 
     return done
 
 
-class _Deciding:
+class Deciding:
+    """Gives decisions until all that is wanted is decided on, and follows each to its end."""
+
     def __init__(
         self,
         wanted: Wanted,
@@ -100,10 +107,15 @@ class _Deciding:
         self._patience_seconds = patience_seconds
 
     async def all_of(self, items: Sequence[str], done: Done) -> None:
-        """Decides on items, or on the group, until nothing is left of it or guard refuses."""
+        """Decides on items, or on the group as it stands, until nothing is left of it or guard refuses.
+
+        What comes to the group after that, held or reopened, was not there to be looked at.
+        """
+        found = await self._quarantine.candidates(self._wanted.decided(items))
+        self._check_seen(found)
+        until = max((candidate.held_at for candidate in found), default=0)
         while True:
-            found = await self._quarantine.candidates(self._wanted.decided(items))
-            outcome = await self._decide(items, found, done)
+            outcome = await self._decide(items, found, until, done)
             if outcome.outcome != "applied":
                 done.refusal = outcome
                 return
@@ -111,24 +123,36 @@ class _Deciding:
             done.counts.update({name: count for name, count in outcome.counts.items() if name != "items_left"})
             if not left:
                 return
-            if items:
-                items = [candidate.item_id for candidate in await self._fitting(items)]
-                if not items:
-                    return
+            found = await self._left(items, found)
+            if not found:
+                done.counts["items_left"] = left
+                return
+            items = [candidate.item_id for candidate in found] if items else ()
 
-    async def _fitting(self, items: Sequence[str]) -> list[Candidate]:
-        """What is left to decide on of items."""
-        found = await self._quarantine.candidates(self._wanted.decided(items))
-        return [candidate for candidate in found if candidate.state in BEFORE[self._wanted.decision]]
+    def _check_seen(self, found: Sequence[Candidate]) -> None:
+        if self._wanted.seen not in (None, mark(found)):
+            states = " or ".join(BEFORE[self._wanted.decision])
+            fail(
+                f"What is {states} of the group now, {len(found)} in number, is not what was shown. Nothing was "
+                "decided: look again, with `twiceshy quarantine list --group`."
+            )
 
-    async def _decide(self, items: Sequence[str], found: Sequence[Candidate], done: Done) -> IncidentOutcome:
+    async def _left(self, items: Sequence[str], found: Sequence[Candidate]) -> list[Candidate]:
+        """What is left to decide on of what was ``found``."""
+        ids = {candidate.item_id for candidate in found}
+        now = await self._quarantine.candidates(self._wanted.decided(items))
+        return [one for one in now if one.item_id in ids and one.state in BEFORE[self._wanted.decision]]
+
+    async def _decide(
+        self, items: Sequence[str], found: Sequence[Candidate], until: int, done: Done
+    ) -> IncidentOutcome:
         """Gives one decision, bound to what was ``found``, and follows it to its end."""
         seen = found if self._wanted.group is None else taken(found)
         bound: dict[str, Any] = {"content_hash": digest(seen)} if seen else {}
         if len({candidate.rules_version for candidate in seen}) == 1:
             bound["rules_version"] = seen[0].rules_version
-        if self._wanted.group is not None and found:
-            bound["seen_until"] = max(candidate.held_at for candidate in found)
+        if self._wanted.group is not None:
+            bound["seen_until"] = until
         decision_id = await self._decisions.give(self._wanted.decided(items, **bound))
         try:
             return await self._followed(decision_id, [candidate.event_id for candidate in found], done)
@@ -142,14 +166,16 @@ class _Deciding:
         async for outcome in self._follower.follow({decision_id, *event_ids}, self._patience_seconds):
             told[outcome.event_id] = outcome
             if outcome.event_id == decision_id:
-                let_in = await self._let_in(outcome)
+                let_in = await self._let_in(outcome, done)
             if let_in is not None and let_in <= told.keys():
                 break
         done.outcomes |= {event_id: told[event_id] for event_id in let_in or ()}
         return told[decision_id]
 
-    async def _let_in(self, outcome: IncidentOutcome) -> set[str]:
-        if self._wanted.decision != "approve" or outcome.outcome != "applied":
+    async def _let_in(self, outcome: IncidentOutcome, done: Done) -> set[str]:
+        """The events that a decision lets in. Notes the items that it changed."""
+        if outcome.outcome != "applied":
             return set()
-        released = await self._quarantine.of_decision(self._wanted.tenant, outcome.event_id)
-        return {item.event_id for item in released}
+        changed = await self._quarantine.of_decision(self._wanted.tenant, outcome.event_id)
+        done.items += [item.item_id for item in changed]
+        return {item.event_id for item in changed} if self._wanted.decision == "approve" else set()

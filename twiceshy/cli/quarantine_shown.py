@@ -9,6 +9,7 @@ from typing import Any
 from twiceshy.cli.giving import numbers
 from twiceshy.cli.output import console, fail, shown, table
 from twiceshy.cli.quarantine_deciding import Done
+from twiceshy.core.quarantine import BEFORE, mark
 from twiceshy.events.common import instant
 from twiceshy.events.quarantine import IncidentQuarantined, QuarantineReason, QuarantineState
 from workers.review import Reviewed
@@ -67,12 +68,29 @@ def show_item(one: Reviewed) -> None:
         console().print(line, markup=False, soft_wrap=True)
 
 
+def mark_line(items: list[IncidentQuarantined]) -> str | None:
+    """How to decide on these items as a group. None: they are of several, or no decision is about all of them."""
+    if len({(item.origin, item.subject) for item in items}) != 1:
+        return None
+    states = {item.state for item in items}
+    decisions = [decision for decision in ("approve", "deny", "reopen") if states <= set(BEFORE[decision])]
+    if not decisions:
+        return None
+    which = "this item" if len(items) == 1 else f"these {len(items)} items"
+    what = f"To {' or '.join(decisions)} {which} as all of the group, which is refused when it has others by then"
+    return f"{what}: {_group(items[0])} --seen {mark(items)}"
+
+
+def _group(item: IncidentQuarantined) -> str:
+    return f"--group {shlex.quote(marked(item.origin))} {shlex.quote(marked(item.subject))}"
+
+
 def _about(item: IncidentQuarantined) -> Iterator[str]:
     yield f"Item {item.item_id}: {item.state.value}" + (
         f", {_expires(item)}" if item.state is QuarantineState.PENDING else ""
     )
     yield f"  incident   {marked(item.origin)}/{marked(item.incident.fingerprint)}, event {item.event_id}"
-    yield f"  group      --group {shlex.quote(marked(item.origin))} {shlex.quote(marked(item.subject))}"
+    yield f"  group      {_group(item)}"
     yield f"  held       {_moment(item.held_at)}, rules {item.rules_version or 'unknown'}"
     yield from (f"  reason     {_reason(reason)}" for reason in item.reasons)
     if item.trust is not None:
@@ -138,13 +156,17 @@ def _expires(item: IncidentQuarantined) -> str:
     return f"in {days} d {hours} h" if days else f"in {hours} h {minutes % 60} min"
 
 
-def tell(done: Done) -> None:
-    """What came of a decision. Where guard refused it, the program ends with the reason."""
+def tell(done: Done, *, each: bool) -> None:
+    """What came of a decision, with ``each`` also on which items. Where guard refused it, the program ends with the
+    reason."""
     if done.counts:
         console().print(f"{_DONE[done.decision]}{numbers(done.counts)}", markup=False, soft_wrap=True)
     if done.outcomes:
         became = Counter(outcome.outcome for outcome in done.outcomes.values())
         told = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in sorted(became.items()))
         console().print(f"Of what was let in: {told}.", markup=False, soft_wrap=True)
+    if each and done.items:
+        for line in (f"Decided on {len(done.items)}:", *(f"  {item_id}" for item_id in done.items)):
+            console().print(line, markup=False, soft_wrap=True)
     if done.refusal is not None:
         fail(shown(done.refusal.detail or f"The decision was {done.refusal.outcome}: {done.refusal.reason}."))

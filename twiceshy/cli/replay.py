@@ -51,7 +51,7 @@ def replay(
     ] = 120.0,
     as_new_events: Annotated[
         bool,
-        typer.Option("--as-new-events", help="For memory.log.v1: send also what was published in other bytes."),
+        typer.Option("--as-new-events", help="For memory.log.v1: send also what was in other bytes, or signed."),
     ] = False,
     state: Annotated[
         Path | None, typer.Option(help="Where to keep how far it has come.", dir_okay=False, show_default=False)

@@ -128,4 +128,4 @@ class MemoryCommands:
         headers += told_trace(traceparent)
         partition = tenant_partition(command.tenant, topic)
         await self._outputs.send([Output(topic.name, command.tenant.encode(), body, headers, partition)])
-        return event_id(command.tenant, SOURCE, ce_id, body)
+        return event_id(command.tenant, SOURCE, ce_id, body, signed=self._signer.signs)

@@ -24,7 +24,8 @@ class IncidentPublisher:
     """Publishes incidents. An async context: inside, it is connected.
 
     The id of a publication derives from what is published, so that publishing the same file twice is publishing
-    it once. Where the settings name a ``credential``, what is published is signed with it.
+    it once. Where the settings name a ``credential``, what is published is signed with it; signed, a publication is
+    another one than unsigned.
 
     Raises:
         NotReadyError: when it is made, the credential's secret is not where the settings say.
@@ -107,7 +108,7 @@ def publication(
     headers = signer.signed(headers, body) + trace
     key = f"{incident.tenant}/{key_of(incident)}".encode()
     output = Output(topic.name, key, body, headers, tenant_partition(incident.tenant, topic))
-    return event_id(incident.tenant, SOURCE, ce_id, body), output
+    return event_id(incident.tenant, SOURCE, ce_id, body, signed=signer.signs), output
 
 
 def publication_id(incident: IncidentConcluded, body: bytes, changed_at: datetime | None) -> str:

@@ -85,4 +85,4 @@ class QuarantineDecisions:
         headers += told_trace(traceparent)
         partition = tenant_partition(decided.tenant, topic)
         await self._outputs.send([Output(topic.name, decided.tenant.encode(), body, headers, partition)])
-        return event_id(decided.tenant, SOURCE, ce_id, body)
+        return event_id(decided.tenant, SOURCE, ce_id, body, signed=self._signer.signs)

@@ -126,7 +126,7 @@ class Replay:
         )
         # What is sent is the broker's from then on; the journal is for what the workers send.
         self._settings = settings.model_copy(update={"journal": None})
-        self._selection = selection
+        self._selection = replace(selection, signs=settings.credential is not None)
         self._journal = journal
         self._file = StateFile(state)
 

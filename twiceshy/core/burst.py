@@ -5,6 +5,7 @@ said, and a rule is made of three. So an incident counts in a window of each of 
 origin, once however often it is revised, and what goes over a limit is for a person to decide.
 """
 
+import unicodedata
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -58,7 +59,8 @@ def normalised(text: str) -> str:
     """``text`` with what can be varied for nothing taken out: case, width, accents, invisibles, spacing, and numbers.
 
     As the scan folds it (`letters.folded`, NFKC and case-folded among it), a run of digits as ``#``, white space
-    collapsed, without what cannot be shown. To normalise twice changes nothing.
+    collapsed, without what cannot be shown. To normalise twice changes nothing, and nor does it to take it for a name
+    (which is NFC): so that a person can name the group.
     """
     plain = folded(text)
     if not (plain.isascii() and plain.isprintable()):
@@ -66,7 +68,7 @@ def normalised(text: str) -> str:
     plain = plain.translate(_DIGITS)
     while "##" in plain:
         plain = plain.replace("##", "#")
-    return " ".join(plain.split())
+    return unicodedata.normalize("NFC", " ".join(plain.split()))
 
 
 def counted(

@@ -11,7 +11,8 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-# From the confusables of UTS #39 (Unicode 15), those that are one character and look like one of ASCII.
+# From the confusables of UTS #39 (Unicode 15), those that are one character and look like one of ASCII; the other signs
+# that look like a colon; and the small capitals.
 _LOOKS_LIKE = {
     "2": "ƨϩᒿꙅꛯꝛ",
     "3": "ȝɜʒзӡⳍꝫ𑣊𖼻𝈆",
@@ -21,26 +22,26 @@ _LOOKS_LIKE = {
     "7": "𐓺𑣆𝈒",
     "8": "ȣ৪੪𐌚",
     "9": "৭੧୨൭ⳋꝯ𑣌𑣖",
-    ":": "ː˸։᛬᠃᠉⁚∶ꓽ꞉",
-    "a": "ɑαаᎪᗅ⍺ꓮ𐊠𖽀",
-    "b": "ƅβвьᏏᏴᑲᖯᗷꓐꞵ𐊂𐊡𐌁ƀ",
+    ":": "ː˸։׃܃܄ःઃ᛬᠃᠉⁚∶ꓽ꞉︰",
+    "a": "ɑαаᎪᗅ⍺ꓮ𐊠𖽀ᴀ",
+    "b": "ƅβвьᏏᏴᑲᖯᗷꓐꞵ𐊂𐊡𐌁ƀʙ",
     "c": "σсᏟᴄⲥꓚ𐊢𐌂𐐽𐔜𑣩𑣲🝌ȼ",
-    "d": "ԁᎠᏧᑯᗞᗪꓒꓓđ",
-    "e": "εеҽᎬ℮⋿ⴹꓰꬲ𐊆𑣎ɇ",
-    "f": "ϝքᖴẝꓝꞙꬵ𐊇𐊥𐔥𑣂𝈓",
-    "g": "ƍɡԍցᏀᏳᶃꓖ",
-    "h": "ηнһհᎻᏂᕼⲏꓧ𐋏ħ",
-    "j": "ʝϳјᎫᒍꓙ",
-    "k": "κкᏦᛕⲕꓗ𐔘",
-    "l": "ıǀɩɪιіӏ۱ᎥᏞᒪᛁ∣⍳⏽│ⲓⳑⵏꓡꓲꙇ𐊊𐌉𐌠𐑃𐔦𑣃𑣒𖼖𖼨𝈪ł",
-    "m": "μϻмᎷᗰᛖⲙꓟ𐊰𐌑",
-    "n": "ոռⲛꓠ𐔓",
+    "d": "ԁᎠᏧᑯᗞᗪꓒꓓđᴅ",
+    "e": "εеҽᎬ℮⋿ⴹꓰꬲ𐊆𑣎ɇᴇ",
+    "f": "ϝքᖴẝꓝꞙꬵ𐊇𐊥𐔥𑣂𝈓ꜰ",
+    "g": "ƍɡԍցᏀᏳᶃꓖɢ",
+    "h": "ηнһհᎻᏂᕼⲏꓧ𐋏ħʜ",
+    "j": "ʝϳјᎫᒍꓙᴊ",
+    "k": "κкᏦᛕⲕꓗ𐔘ᴋ",
+    "l": "ıǀɩɪιіӏ۱ᎥᏞᒪᛁ∣⍳⏽│ⲓⳑⵏꓡꓲꙇ𐊊𐌉𐌠𐑃𐔦𑣃𑣒𖼖𖼨𝈪łʟ",
+    "m": "μϻмᎷᗰᛖⲙꓟ𐊰𐌑ᴍ",
+    "n": "ոռⲛꓠ𐔓ɴ",
     "o": "οоօ۵०০੦૦ଠ୦௦౦೦ഠ൦๐໐ဝ၀ჿዐᴏᴑⲟⵔ〇ꓳꬽ𐊒𐊫𐐬𐓪𐔖𑓐𑣈𑣗𑣠ø",
-    "p": "ρрᏢᑭ⍴ⲣꓑ𐊕",
-    "q": "ԛգզⵕ",
+    "p": "ρрᏢᑭ⍴ⲣꓑ𐊕ᴘ",
+    "q": "ԛգզⵕꞯ",
     "r": "ʀгᎡᎱᏒᖇᴦⲅꓣꭇꭈ𐓜𖼵𝈖",
     "s": "ѕտᏕᏚꓢꜱ𐊖𐑈𑣁𖼺",
-    "t": "τтᎢ⊤⟙ⲧꓔ𐊗𐊱𐌕𖼊🝨ŧ",
+    "t": "τтᎢ⊤⟙ⲧꓔ𐊗𐊱𐌕𖼊🝨ŧᴛ",
     "u": "ʋυսሀᑌᴜ∪⋃ꓴꞟꭎꭒ𐓶𑣘𖽂",
     "v": "νѵ۷Ꮩᐯᴠ∨⋁ⴸꓦꛟ𐔝𑜆𑣀𖼈𝈍",
     "w": "ɯѡԝաᎳᏔᴡꓪ𑜊𑜎𑜏𑣦𑣯",
@@ -78,7 +79,8 @@ def folded(text: str) -> Folded:
 @lru_cache(maxsize=4_096)
 def _looks(letter: str) -> str:
     digit = unicodedata.digit(letter, None)
-    plain = letter if digit is None else str(digit)
+    # What looks like a sign that it is not decomposed to.
+    plain = letter.translate(_FOLDED) if digit is None else str(digit)
     # Case-folding can undo the normal form, and so is done between two of it.
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", plain).casefold())
     return "".join(part for part in plain if unicodedata.category(part) != "Mn").translate(_FOLDED)

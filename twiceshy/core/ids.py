@@ -36,16 +36,18 @@ def derive(*parts: str) -> str:
     return f"{digest[:8]}-{digest[8:12]}-5{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:32]}"
 
 
-def event_id(tenant: str, ce_source: str, ce_id: str, body: bytes) -> str:
-    """The id of an event: its tenant, its source, the producer's id for it, and its body as received.
+def event_id(tenant: str, ce_source: str, ce_id: str, body: bytes, *, signed: bool = False) -> str:
+    """The id of an event: its tenant, its source, the producer's id for it, its body as received, and whether it came
+    with a signature.
 
     The body counts by its SHA-256, so that a ``ce_id`` used twice for different bodies names two events, and
-    a redelivery names the same one.
+    a redelivery names the same one. A copy without the signature is another event, so that nobody who cannot sign
+    takes the place of one that is signed. By which credential does not count: a secret may be replaced.
 
     >>> event_id("payments-team", "/pagerduty", "1", b"{}")
     '1117a195-b3d9-5627-9d86-23e60142146f'
     """
-    return derive("event", tenant, ce_source, ce_id, sha256(body).hexdigest())
+    return derive("signed-event" if signed else "event", tenant, ce_source, ce_id, sha256(body).hexdigest())
 
 
 def incident_key(origin: str, fingerprint: str) -> str:

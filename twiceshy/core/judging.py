@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from twiceshy.core.redact import Redacted, Redactor
+from twiceshy.core.redact import Redactor
 from twiceshy.core.scan import Finding, cleaned, scan
 from twiceshy.events.incident import IncidentConcluded
 
@@ -28,21 +28,11 @@ def judged(incident: IncidentConcluded, redactor: Redactor) -> Judged:
     """Scans the text as it was received, and redacts it after: what redaction masks may be part of an attack.
 
     Invisible characters that mean nothing are taken out of what can be admitted. A reviewer sees those of what is held,
-    unless a secret is split by them.
+    but for those that split a value which is masked.
 
     Raises:
         SecretInKeyError: a name that has to stay as it is holds a secret.
     """
     found = scan(incident)
-    redacted = _held(incident, redactor) if found.findings else redactor.incident(cleaned(incident))
+    redacted = redactor.incident(incident if found.findings else cleaned(incident))
     return Judged(redacted.incident, found.findings, found.risky, redacted.masked)
-
-
-def _held(incident: IncidentConcluded, redactor: Redactor) -> Redacted:
-    shown = redactor.incident(incident)
-    try:
-        plain = redactor.incident(cleaned(incident))
-    except ValueError:
-        # A name would be left blank.
-        return shown
-    return shown if shown.masked == plain.masked else plain

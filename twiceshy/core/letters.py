@@ -52,6 +52,14 @@ _TWINS = dict(
     )
 )
 _TWIN_CLASS = "".join(_TWINS) + "АВЕІКМНОРСТУХЈЅԀԚԜҺӀѴΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"
+# Small capitals, and the Cherokee letters that look like Latin ones.
+_LOOK_ALIKES = _TWINS | dict(
+    zip(
+        "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢᎪᏴᏟᎠᎬᏀᎻᎥᎫᏦᏞᎷᎾᏫᏢᎡᏒᏚᏕᎢᏌᏙᏔᎩᏃ",
+        "abcdefghijklmnoprstuvwyzabcdeghijklmooprrsstuvwyz",
+        strict=True,
+    )
+)
 _LATIN_CLASS = r"A-Za-z\x{C0}-\x{24F}"
 
 # Letters without a decomposition, and quotation marks, that are read as plain ones.
@@ -68,7 +76,11 @@ def _of(*ranges: tuple[int, int]) -> str:
     return "".join(rf"\x{{{first:X}}}-\x{{{last:X}}}" for first, last in ranges)
 
 
+INVISIBLE = f"[{_of(*_INVISIBLES)}]"  # a pattern, also of those that a script needs
 _INVISIBLE_LETTERS = {chr(code) for first, last in _INVISIBLES for code in range(first, last + 1)}
+_DIRECTION_SIGNS = {chr(code) for first, last in _DIRECTIONS for code in range(first, last + 1)}
+_SELECTOR_SIGNS = {chr(code) for first, last in _SELECTORS for code in range(first, last + 1)}
+_SOMETIMES_NEEDED = {"\u200c", "\u200d", *_DIRECTION_SIGNS, *_SELECTOR_SIGNS}
 _MARKS = dict.fromkeys(map(chr, range(0x300, 0x370)), "")
 _DROPPED = {*map(ord, (*_INVISIBLE_LETTERS, *_MARKS)), *_CONTROLS}
 _LEET = dict(zip("013457@$!|", "oieastasil", strict=True))
@@ -109,12 +121,14 @@ class _Signs(dict[int, str]):
 _FOLDS = _Folds(dict.fromkeys(_DROPPED, ""))
 _SIGNS = _Signs({ord(letter): sign for sign, letters in _PLAIN_SIGNS.items() for letter in letters})
 _ASCII_SIGNS = bytes(ord(_SIGNS[code]) if code < 0x80 else code for code in range(0x100))
-_ANSI = re2.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_ANSI_OPENER = "\x1b["
+_ANSI_NUMBERS = "0123456789;?"
 _HAS_CONTROLS = re2.compile(r"[\x00-\x08\x0E-\x1F\x7F]")
-_HAS_INVISIBLES = re2.compile(f"[{_of(*_INVISIBLES)}]")
+_HAS_INVISIBLES = re2.compile(INVISIBLE)
 # Parts of Hangul syllables and marks of kana, which make another letter of the one before.
 _HAS_PARTS = re2.compile(r"[\x{1100}-\x{11FF}\x{3099}\x{309A}]")
 _HAS_TWINS = re2.compile(f"[{_TWIN_CLASS}]")
+_HAS_LOOK_ALIKES = re2.compile(f"[{''.join(_LOOK_ALIKES)}]")
 _HAS_RIGHT_TO_LEFT = re2.compile(r"[\p{Hebrew}\p{Arabic}\p{Syriac}\p{Thaana}\p{Nko}]")
 
 _INNER = f"[A-Za-z0-9][{_of(*_ZERO_WIDTHS)}]+[A-Za-z0-9]"
@@ -164,12 +178,26 @@ def folded(text: str) -> str:
     """
     if text.isascii():
         if not text.isprintable() and _HAS_CONTROLS.search(text.encode()):
-            text = _exchanged(_ANSI.sub("", text), _FOLDS)
+            text = _exchanged(_uncoloured(text), _FOLDS)
         return text.lower()
-    text = (_ANSI.sub("", text) if "\x1b" in text else text).lower()
+    text = _uncoloured(text).lower()
     if _HAS_PARTS.search(text.encode()):
+        _changed(text, _FOLDS)
         text = unicodedata.normalize("NFC", _replaced(text, _MARKS))
     return _exchanged(text, _FOLDS)
+
+
+def _uncoloured(text: str) -> str:
+    """``text`` without the sequences that colour it on a terminal."""
+    if _ANSI_OPENER not in text:
+        return text
+    first, *rest = text.split(_ANSI_OPENER)
+    kept = [first]
+    for part in rest:
+        after = part.lstrip(_ANSI_NUMBERS)
+        final = after[:1]
+        kept.append(after[1:] if final.isascii() and final.isalpha() else "[" + part)
+    return "".join(kept)
 
 
 def worded(plain: str) -> str:
@@ -180,9 +208,9 @@ def worded(plain: str) -> str:
 
 def untwinned(plain: str) -> str:
     """A folded text with look-alike letters as the Latin ones."""
-    if plain.isascii() or not _HAS_TWINS.search(plain.encode()):
+    if plain.isascii() or not _HAS_LOOK_ALIKES.search(plain.encode()):
         return plain
-    return _replaced(plain, _TWINS)
+    return _replaced(plain, _LOOK_ALIKES)
 
 
 def unleeted(plain: str) -> str:
@@ -194,28 +222,48 @@ def visible(text: str) -> str:
     """``text`` without the invisible characters that no script needs where they stand.
 
     Joiners stay after a letter that is not ASCII (Persian, Hindi, emoji), selectors after what they select, and marks
-    of direction in text that is written from right to left.
+    of direction in text that is written from right to left. What stays depends on characters that can be seen alone,
+    so that another pass takes nothing more.
     """
     if text.isascii() or not _HAS_INVISIBLES.search(text.encode()):
         return text
     right_to_left = _HAS_RIGHT_TO_LEFT.search(text.encode()) is not None
-    for sign in sorted(set(text) & _INVISIBLE_LETTERS):
-        code = ord(sign)
-        if right_to_left and _within(code, _DIRECTIONS):
-            continue
-        needs = "" if sign in "\u200c\u200d" else "0123456789#*" if _within(code, _SELECTORS) else None
-        text = text.replace(sign, "") if needs is None else _kept_after(text, sign, needs)
+    invisible = set(text) & _INVISIBLE_LETTERS
+    may_stay = invisible & (_SOMETIMES_NEEDED if right_to_left else _SOMETIMES_NEEDED - _DIRECTION_SIGNS)
+    text = _replaced(text, dict.fromkeys(invisible - may_stay, ""))
+    others = "".join(sorted(may_stay))
+    for sign in others:
+        text = _needed(text, sign, others)
     return text
 
 
-def _kept_after(text: str, sign: str, needs: str) -> str:
-    """``text`` with ``sign`` only after what is not ASCII, or is one of ``needs``."""
-    first, *rest = text.split(sign)
-    kept, before = [first], first[-1:]
-    for part in rest:
-        kept.append(sign + part if before and (not before.isascii() or before in needs) else part)
-        before = part[-1:] or before
+def _needed(text: str, sign: str, others: str) -> str:
+    """``text`` with an invisible sign only where the characters that can be seen on both sides need it.
+
+    ``others`` are all that cannot be seen."""
+    parts = text.split(sign)
+    seen = parts if others == sign else [part.strip(others) for part in parts]
+    after = [""] * len(parts)
+    for index in range(len(parts) - 1, 0, -1):
+        after[index - 1] = seen[index][:1] or after[index]
+    needed = _selects if sign in _SELECTOR_SIGNS else _directs if sign in _DIRECTION_SIGNS else _joins
+    kept, before = [parts[0]], seen[0][-1:]
+    for index, part in enumerate(parts[1:], start=1):
+        kept.append(sign + part if needed(before, after[index - 1]) else part)
+        before = seen[index][-1:] or before
     return "".join(kept)
+
+
+def _selects(before: str, after: str) -> bool:
+    return not before.isascii() or (after == "\u20e3" and before != "" and before in "0123456789#*")
+
+
+def _joins(before: str, after: str) -> bool:
+    return not before.isascii()
+
+
+def _directs(before: str, after: str) -> bool:
+    return not (before.isascii() and before.isalnum() and after.isascii() and after.isalnum())
 
 
 def _exchanged(text: str, signs: Mapping[int, str]) -> str:
@@ -223,15 +271,21 @@ def _exchanged(text: str, signs: Mapping[int, str]) -> str:
 
     Raises UnreadableError when they are too many.
     """
+    changed = _changed(text, signs)
+    if len(changed) > _REPLACED_ONE_BY_ONE_MAX:
+        return text.translate(signs)
+    return _replaced(text, changed)
+
+
+def _changed(text: str, signs: Mapping[int, str]) -> dict[str, str]:
+    """The characters of ``text`` that are not what they are read as. Raises UnreadableError when they are too many."""
     letters = set(text)
     if len(letters) > _LETTERS_MAX:
         raise UnreadableError
     changed = {letter: sign for letter in letters if (sign := signs[ord(letter)]) != letter}
     if len(changed) > _CHANGED_LETTERS_MAX:
         raise UnreadableError
-    if len(changed) > _REPLACED_ONE_BY_ONE_MAX:
-        return text.translate(signs)
-    return _replaced(text, changed)
+    return changed
 
 
 def _replaced(text: str, signs: Mapping[str, str]) -> str:
@@ -239,7 +293,3 @@ def _replaced(text: str, signs: Mapping[str, str]) -> str:
         if letter in text:
             text = text.replace(letter, sign)
     return text
-
-
-def _within(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
-    return any(first <= code <= last for first, last in ranges)

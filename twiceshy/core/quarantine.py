@@ -12,6 +12,7 @@ finds the same to do however often it is delivered.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Protocol
 
 from twiceshy.core.ids import derive
 from twiceshy.events.common import instant
@@ -20,6 +21,10 @@ from twiceshy.events.quarantine import IncidentQuarantined, QuarantineDecided, Q
 REJECTED_TRUST_MAX = 0.1
 DECIDED_ITEMS_MAX = 500
 DECIDED_BYTES_MAX = 8 * 1024 * 1024
+DECISIONS_KEPT = 20
+"""So many of its newest decisions an item tells of, so that however often it is reopened it fits into a record."""
+
+MARK_CHARS = 20
 
 BEFORE: dict[str, tuple[QuarantineState, ...]] = {
     "approve": (QuarantineState.PENDING,),
@@ -51,6 +56,17 @@ class Candidate:
     rules_version: str
     size: int
     last: QuarantineSettlement | None
+
+
+class Seen(Protocol):
+    """What of an item is looked at: a `Candidate`, or the item itself."""
+
+    @property
+    def item_id(self) -> str: ...
+    @property
+    def content_hash(self) -> str: ...
+    @property
+    def rules_version(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +124,15 @@ def digest(items: Collection[Candidate]) -> str:
     if len(items) == 1:
         [one] = items
         return one.content_hash
+    return _hash(items)
+
+
+def mark(items: Collection[Seen]) -> str:
+    """What a reviewer repeats to decide on the items that were shown, and on no others. It fits on a line."""
+    return _hash(items)[:MARK_CHARS]
+
+
+def _hash(items: Collection[Seen]) -> str:
     lines = sorted(f"{one.item_id} {one.content_hash} {one.rules_version}\n" for one in items)
     return sha256("".join(lines).encode()).hexdigest()
 
@@ -115,12 +140,12 @@ def digest(items: Collection[Candidate]) -> str:
 def standing(
     held: IncidentQuarantined, state: QuarantineState, expires_at: int, decisions: Sequence[QuarantineSettlement]
 ) -> IncidentQuarantined:
-    """An item as it stands after ``decisions``. ``held`` is the item in any state."""
+    """An item as it stands after ``decisions``, oldest first. ``held`` is the item in any state."""
     trust = held.trust if held.held_trust is None else held.held_trust
     changes = {
         "state": state,
         "expires_at": expires_at,
-        "decisions": tuple(decisions),
+        "decisions": tuple(decisions)[-DECISIONS_KEPT:],
         "trust": trust,
         "held_trust": None,
     }

@@ -13,23 +13,28 @@ its producer chose to name its incidents by. A secret in one is refused: `Secret
 
 import base64
 import binascii
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from twiceshy.core import redact_names, redact_opaque, redact_places, redact_rules
+from twiceshy.core import redact_apart, redact_commands, redact_names, redact_opaque, redact_places, redact_rules
 from twiceshy.core.redact_masking import Field, Masking
-from twiceshy.core.redact_spans import FIELD_END, SECRET_RANKS, Rules, TooManyError
+from twiceshy.core.redact_opaque import random_looking
+from twiceshy.core.redact_seen import bare, views
+from twiceshy.core.redact_spans import EXACT, FIELD_END, NAMED, SECRET_RANKS, Rules, TooManyError
 from twiceshy.events.common import DETAILS_CHARS_MAX, NAME_CHARS_MAX, TEXT_CHARS_MAX
 from twiceshy.events.incident import IncidentConcluded
 
 _TITLE_CHARS_MAX = 500
 _URL_CHARS_MAX = 2_048
 _LABEL_KEY_CHARS_MAX = 200
-_KEYS = Rules((*redact_rules.RULES, *redact_names.RULES))
-_SECRETS = Rules((*redact_rules.RULES, *redact_names.RULES, *redact_opaque.RULES))
+_PEOPLE = frozenset(("user", "person", "account", "engineer", "employee", "customer"))
+_VALUE_KEYS = frozenset(("value", "default", "text", "#text"))
+_KNOWN = (*redact_rules.RULES, *redact_names.RULES, *redact_commands.RULES, *redact_apart.RULES)
+_KEYS = Rules(_KNOWN)
+_SECRETS = Rules((*_KNOWN, *redact_opaque.RULES))
 
 
 class SecretInKeyError(ValueError):
@@ -65,9 +70,7 @@ class Redactor:
 
     def __init__(self, internal_hosts: Sequence[str] = ()) -> None:
         hosts = redact_places.internal_hosts(internal_hosts)
-        self._rules = Rules(
-            (*redact_rules.RULES, *redact_names.RULES, *hosts, *redact_places.RULES, *redact_opaque.RULES)
-        )
+        self._rules = Rules((*_KNOWN, *hosts, *redact_places.RULES, *redact_opaque.RULES))
 
     def incident(self, incident: IncidentConcluded) -> Redacted:
         """The incident, masked: the same object if there is nothing to mask. Raises `SecretInKeyError`.
@@ -76,18 +79,18 @@ class Redactor:
         """
         body = incident.model_dump(mode="python")
         keys = _keys(body)
-        _refuse_secrets(keys)
+        refuse_secrets(keys)
         slots = list(_slots(body))
-        masking = Masking(self._rules)
+        masking = Masking(self._rules, (entity.ref for entity in incident.entities if entity.type not in _PEOPLE))
         labels = body["labels"]
         fields = [Field(slot.holder[slot.at], slot.chars_max, slot.name) for slot in slots]
         fields += [Field(key, _LABEL_KEY_CHARS_MAX) for key in labels]
-        fields += [Field(value, TEXT_CHARS_MAX, key) for key, value in labels.items()]
+        fields += [Field(value, TEXT_CHARS_MAX, _called(key, labels)) for key, value in labels.items()]
         texts = masking.apply(fields, escape=True)
         if texts is None:
             return Redacted(incident, {})
         for name, text in keys.items():
-            if any(secret in text.encode() for secret in masking.secrets):
+            if any(secret in bare(text.encode()) for secret in masking.secrets):
                 raise SecretInKeyError(_refusal(name))
         qualifier = self._qualifier(incident)
         for slot, text in zip(slots, texts, strict=False):
@@ -100,10 +103,11 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """A text that was masked when it was written, masked by the present rules: its placeholders stand."""
-        masking = Masking(self._rules)
-        masking.reserve(text)
-        texts = masking.apply([Field(text)], escape=False)
-        return texts[0] if texts is not None else text
+        return self.masking().text(text)
+
+    def masking(self) -> Masking:
+        """The placeholders of texts that belong together and are masked one after the other."""
+        return Masking(self._rules)
 
     def body(self, body: bytes) -> bytes | None:
         """The body of a dead letter: masked if it is JSON; None if it holds a secret and is none, or is too deep."""
@@ -153,7 +157,7 @@ class Redactor:
         """What tells the masked names of this incident from those of others: its fingerprint, if that can be shown."""
         fingerprint = incident.fingerprint
         try:
-            shown = not self._rules.spans(fingerprint.encode())
+            shown = not any(map(self._rules.spans, views(fingerprint.encode())))
         except TooManyError:
             shown = False
         return fingerprint if shown else incident.concluded_at.isoformat()
@@ -195,18 +199,32 @@ def _keys(body: dict[str, Any]) -> dict[str, str]:
     return keys | {f"facts.{index}.predicate": fact["predicate"] for index, fact in enumerate(body["facts"])}
 
 
-def _refuse_secrets(keys: dict[str, str]) -> None:
+def refuse_secrets(names: Mapping[str, str]) -> None:
+    """Refuses names, by their fields, that have to stay as they are and hold a secret. Raises `SecretInKeyError`."""
     try:
-        if not _KEYS.spans(FIELD_END.join(text.encode() for text in keys.values())):
+        if not _holds_key(FIELD_END.join(text.encode() for text in names.values())):
             return
-        name = next((name for name, text in keys.items() if _KEYS.spans(text.encode())), "fingerprint")
+        guilty = (field for field, text in names.items() if _holds_key(text.encode()))
+        field = next(guilty, "a name")
     except TooManyError:
-        name = "fingerprint"
-    raise SecretInKeyError(_refusal(name))
+        field = max(names, key=lambda field: len(names[field]))
+    raise SecretInKeyError(_refusal(field))
 
 
-def _refusal(name: str) -> str:
-    return f"{name} holds a secret, and what memory finds things by cannot be masked: revoke it, and use another name."
+def _holds_key(names: bytes) -> bool:
+    """Whether names hold what has a secret's own shape, or what is called a secret and looks like one.
+
+    `alertname="CertExpiry", secret="payments-tls"` is how an alert is called: refused, it could never be told.
+    """
+    return any(
+        span.rank == EXACT or (span.rank == NAMED and random_looking(view[span.start : span.end]))
+        for view in views(names)
+        for span in _KEYS.spans(view)
+    )
+
+
+def _refusal(field: str) -> str:
+    return f"{field} holds a secret, and a name cannot be masked: revoke the secret, and use another name."
 
 
 def _qualified(name: str, qualifier: str) -> str:
@@ -222,12 +240,20 @@ def _strings(value: Any, holder: Any = None, at: Any = None, name: str = "") -> 
     """Where the strings of a JSON value stand, and whole numbers that have a name: (holder, key or index, name)."""
     if isinstance(value, dict):
         for key, part in value.items():
-            yield from _strings(part, value, key, key)
+            yield from _strings(part, value, key, _called(key, value, name))
     elif isinstance(value, list):
         for index, part in enumerate(value):
             yield from _strings(part, value, index, name)
     elif isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool) and name):
         yield holder, at, name
+
+
+def _called(key: str, held: dict[str, Any], name: str = "") -> str:
+    """What a value is called: by its key, or where that is `value`, by the name beside it or that of the whole."""
+    if key.lower() not in _VALUE_KEYS:
+        return key
+    beside = (held[other] for other in ("name", "key", "Name", "Key") if isinstance(held.get(other), str))
+    return next(beside, name or key)
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
@@ -243,7 +269,9 @@ def _holds_secret(body: bytes) -> bool:
     """Whether bytes that are no JSON hold a secret, as they stand or in two bytes a character."""
     try:
         return any(
-            span.rank in SECRET_RANKS for view in {body, body.replace(b"\0", b"")} for span in _SECRETS.spans(view)
+            span.rank in SECRET_RANKS
+            for view in {body, body.replace(b"\0", b"")} | views(body)
+            for span in _SECRETS.spans(view)
         )
     except TooManyError:
         return True

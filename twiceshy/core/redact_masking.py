@@ -1,4 +1,8 @@
-"""Puts placeholders in the place of values: numbered in the order of the event, within the limits of its fields."""
+"""Puts placeholders in the place of values: numbered in the order of the event, within the limits of its fields.
+
+A value is found in the text as it stands and in the text as it is seen, without invisible characters. Those within a
+value go with it, and the rest of them stay.
+"""
 
 from bisect import bisect_right
 from collections import Counter
@@ -6,7 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from twiceshy.core.redact_names import names_secret, worth_masking
+from twiceshy.core.redact_names import names_secret
+from twiceshy.core.redact_opaque import random_looking
+from twiceshy.core.redact_seen import Bared, bare
 from twiceshy.core.redact_spans import (
     EXACT,
     FIELD_END,
@@ -19,6 +25,7 @@ from twiceshy.core.redact_spans import (
     has_digit,
     settled,
 )
+from twiceshy.core.redact_values import worth_masking
 
 KINDS = tuple(
     """account ai-key atlassian-token aws-key azure-key chat-token cloud-token cookie email gcp-key github-token
@@ -48,8 +55,10 @@ class Field:
 class Masking:
     """The placeholders of one event. The same value has the same one wherever it stands."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, things: Iterable[str] = ()) -> None:
+        """``things``: what the event says is a thing, such as a service; nobody is called that."""
         self._rules = rules
+        self._things = frozenset(_encoded(thing).lower() for thing in things)
         self._placeholders: dict[bytes, bytes] = {}
         self._numbers: Counter[str] = Counter()
         self.secrets: set[bytes] = set()
@@ -60,6 +69,12 @@ class Masking:
         for match in _PLACEHOLDER.finditer(_encoded(text)):
             kind = match.group(1).decode()
             self._numbers[kind] = max(self._numbers[kind], int(match.group(2)))
+
+    def text(self, text: str) -> str:
+        """A text that was masked when it was written, masked by the present rules: its placeholders stand."""
+        self.reserve(text)
+        texts = self.apply([Field(text)], escape=False)
+        return texts[0] if texts is not None else text
 
     def apply(self, fields: Sequence[Field], *, escape: bool) -> list[str] | None:
         """The fields' texts, masked, each within its length; None if there is nothing to mask.
@@ -104,17 +119,34 @@ class Masking:
     def _spans(self, fields: Sequence[Field], texts: Sequence[bytes]) -> list[list[Span]]:
         starts = list(accumulate((len(text) + len(FIELD_END) for text in texts), initial=0))
         joined = FIELD_END.join(texts)
-        spans = self._rules.spans(joined)
-        spans += _named(fields, texts, starts)
-        spans = [span for span in settled(spans) if _holds_value(joined[span.start : span.end])]
-        spans = settled([*spans, *self._spread(joined, spans)])
+        seen = Bared(joined)
+        spans = self._rules.spans(seen.text)
+        # What cannot be seen may also be all that sets a value apart from the letters beside it.
+        standing = _named(fields, texts, starts) + ([] if seen.is_whole else self._rules.spans(joined))
+        spans += map(seen.within, standing)
+        spans = [span for span in settled(spans) if _holds_value(seen.text[span.start : span.end])]
+        if self._things:
+            spans = [span for span in spans if span.kind != "user" or not self._is_thing(seen.text, span)]
+        self._remember(seen.text, spans)
+        spans = settled([*spans, *self._spread(seen.text, spans)])
         by_field: list[list[Span]] = [[] for _ in texts]
-        for span in spans:
+        for span in map(seen.back, spans):
             index = bisect_right(starts, span.start) - 1
             end = min(span.end - starts[index], len(texts[index]))
             if _holds_value(texts[index][span.start - starts[index] : end]):
                 by_field[index].append(Span(span.start - starts[index], end, span.kind, span.rank))
         return by_field
+
+    def _is_thing(self, text: bytes, span: Span) -> bool:
+        return text[span.start : span.end].lower() in self._things
+
+    def _remember(self, joined: bytes, spans: Iterable[Span]) -> None:
+        """Keeps what is a secret for sure, by its shape or by its name and its looks: no name may hold one of these."""
+        for span in spans:
+            value = joined[span.start : span.end]
+            sure = span.rank == EXACT or (span.rank == NAMED and _is_opaque(value))
+            if sure and span.kind != "text" and _distinctive(value):
+                self.secrets.add(value)
 
     def _spread(self, joined: bytes, spans: Iterable[Span]) -> list[Span]:
         """A secret that was found once is one everywhere, also where nothing gives it away."""
@@ -143,17 +175,24 @@ class Masking:
         return self._placeholder(text, Span(0, len(text), "text", EXACT))
 
     def _placeholder(self, value: bytes, span: Span) -> bytes:
+        value = _plain(value)
         if value not in self._placeholders:
             self._numbers[span.kind] += 1
             self.masked[span.kind] += 1
             self._placeholders[value] = f"<{span.kind}-{self._numbers[span.kind]}>".encode()
-            if span.rank in SECRET_RANKS and _distinctive(value):
-                self.secrets.add(value)
         return self._placeholders[value]
 
 
 def _encoded(text: str) -> bytes:
     return text.encode(errors="surrogatepass")
+
+
+def _plain(value: bytes) -> bytes:
+    """A value as it is seen, so that it is the same one with and without what cannot be seen; a long one as it is."""
+    try:
+        return bare(value) if len(value) < _LONG_FIELD_BYTES else value
+    except TooManyError:
+        return value
 
 
 def _escaped(text: bytes) -> bytes:
@@ -164,7 +203,7 @@ def _named(fields: Sequence[Field], texts: Sequence[bytes], starts: Sequence[int
     """The whole text of each field whose name says that it holds a secret."""
     spans = []
     for field, text, start in zip(fields, texts, starts, strict=False):
-        kind = names_secret(field.name) if field.name and text else None
+        kind = names_secret(_plain(_encoded(field.name)).decode(errors="replace")) if field.name and text else None
         if kind is not None and worth_masking(field.text):
             spans.append(Span(start, start + len(text), kind, NAMED))
     return spans
@@ -174,6 +213,12 @@ def _holds_value(text: bytes) -> bool:
     """Whether there is more in a span than placeholders and what stands between them."""
     rest = _PLACEHOLDER.sub(b"", text) if b"<" in text else text
     return any(byte > 127 or chr(byte).isalnum() for byte in rest)
+
+
+def _is_opaque(value: bytes) -> bool:
+    """Whether a value is nobody's name: it looks random, or is one piece of both cases and digits."""
+    mixed = value.isalnum() and has_digit(value) and value.upper() != value != value.lower()
+    return mixed or random_looking(value)
 
 
 def _distinctive(value: bytes) -> bool:

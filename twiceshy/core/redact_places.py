@@ -6,7 +6,7 @@ from typing import Any
 
 import re2
 
-from twiceshy.core.redact_spans import PERSONAL, Accept, Rule, first_group, shape
+from twiceshy.core.redact_spans import PERSONAL, Accept, Rule, compiled, first_group, has_digit, shape
 
 PUBLIC_ADDRESSES = frozenset("127.0.0.1 0.0.0.0 255.255.255.255 169.254.169.254 :: ::1".split())
 """Kept: they name no machine (loopback, any, broadcast, the cloud's metadata service)."""
@@ -23,6 +23,7 @@ SYSTEM_USERS = frozenset(
 
 _NO_USER = frozenset(
     """is was has had are were be been being will would can could may might must should not no and or but if the a an
+    failed failure succeeded successful missing expired invalid required denied rejected refused locked disabled unknown
     to in on of for from with by at as who that this these those which when where while because does did do accounts
     account access actions activity agents authentication authorization auth behavior behaviour complaints config
     configuration connections content creation credentials data database details devices error errors events
@@ -37,7 +38,24 @@ _NO_USER = frozenset(
 
 _VERSION_SIGNS = ("-", "_", "~", "^", "==", ">=", "<=", "~=", "~> ")
 _VERSION_WORDS = ("version", "ver", "release", "build", "rev", "firmware", "chart", "upgraded to", "downgraded to")
-_PRODUCTS = tuple("chrome safari firefox version edg opr nginx apache openssl java mozilla webkit".split())
+_PRODUCTS = tuple(
+    """chrome safari firefox version edg opr nginx apache httpd openssl java jdk jre openjdk tomcat mozilla webkit
+    postgres postgresql mysql mariadb redis kafka oracle jenkins nexus sonarqube elasticsearch kibana
+    node npm""".split()
+)
+_MAJOR_MAX = 40
+_UNITS = frozenset("ns us ms s b kb mb gb".split())
+_UNIT_LABELS = tuple("service svc socket timer mount target slice scope device local internal cluster swap".split())
+_SERVICE_PARTS = frozenset(
+    """service svc sa rw ro reader writer readonly readwrite admin app api bot worker runner agent exporter operator
+    controller scheduler job jobs cron db system replication replicator owner migrator viewer editor role""".split()
+)
+"""Parts of the names of accounts that are a program's and not a person's."""
+
+_UNIT_ENDS = tuple(f".{label}" for label in _UNIT_LABELS)
+_MAC_WORD = compiled("mac|ether|hw|lladdr|bssid|station")
+_DATE = compiled(r"\+?[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_CALLED = compiled("tel|phone|call|mobile|fax|sms|dial|number|reach|whatsapp|contact|pager")
 _NUMBER_ENDS = tuple("0123456789")
 _IPV6_STARTS = ("fe80:", "fd", "fc", "ff0", "2")
 _CONTEXT_BYTES = 24
@@ -65,7 +83,9 @@ def _ipv4(match: Any) -> tuple[int, int] | None:
         return None
     private = parts[0] == "10" or address.startswith(("192.168.", "172."))
     addressed = private or (after.startswith((":", "/")) and after[1:2].isdigit())
-    return None if _version(before, addressed) else span
+    named = before.lower().rstrip().endswith(_PRODUCTS) or (after[:1] == "-" and after[1:2].isalpha())
+    product = named and not addressed and int(parts[0]) < _MAJOR_MAX
+    return None if product or _version(before, addressed) else span
 
 
 def _version(before: str, addressed: bool) -> bool:
@@ -93,7 +113,8 @@ def _ipv6(match: Any) -> tuple[int, int] | None:
         IPv6Address(text)
     except ValueError:
         return None
-    return (start, end) if any(map(str.isdigit, text)) else None
+    timed = not set(text) - set("0123456789:") and all(len(group) <= 2 for group in text.split(":"))
+    return (start, end) if any(map(str.isdigit, text)) and not (timed and not text.startswith(":")) else None
 
 
 def _mac(match: Any) -> tuple[int, int] | None:
@@ -102,13 +123,19 @@ def _mac(match: Any) -> tuple[int, int] | None:
     before, after = _around(match)
     longer = before.endswith((":", "-")) or (after.startswith((":", "-")) and after[1:2].isalnum())
     bounded = not longer and not before[-1:].isalnum() and not after[:1].isalnum()
-    return span if bounded and not set(match.group(1)) <= set(b"0:-.") else None
+    if not bounded or set(match.group(1)) <= set(b"0:-.") or not has_digit(match.group(1)):
+        return None
+    decimal = not match.group(1).translate(None, b"0123456789:-.")
+    # Six numbers of two digits are also a time, or a path of a device.
+    return None if decimal and not _MAC_WORD.search(before.lower().encode()) else span
 
 
 def _email(match: Any) -> tuple[int, int] | None:
     """An address of a person; `git@host` is a way to a repository."""
     span: tuple[int, int] = match.span(1)
-    return None if match.group(1).lower().startswith(b"git@") else span
+    address = match.group(1).lower().decode()
+    # `user@1000.service` is a unit of systemd, and `redis@redis-master.cache.svc` a way to a program.
+    return None if address.startswith("git@") or address.endswith(_UNIT_ENDS) else span
 
 
 def _one_group(match: Any) -> tuple[int, int]:
@@ -121,7 +148,10 @@ def _user(match: Any) -> tuple[int, int] | None:
     start, end = _one_group(match)
     end = start + len(match.string[start:end].rstrip(b".-"))
     name = match.string[start:end].decode(errors="replace").lower()
-    return None if not name or name in SYSTEM_USERS or name in _NO_USER or name.isdigit() else (start, end)
+    if not name or name in SYSTEM_USERS or name in _NO_USER or name.isdigit():
+        return None
+    parts = name.replace("_", "-").replace(".", "-").split("-")
+    return None if len(parts) > 1 and not _SERVICE_PARTS.isdisjoint(parts) else (start, end)
 
 
 def _pod(match: Any) -> tuple[int, int] | None:
@@ -131,12 +161,19 @@ def _pod(match: Any) -> tuple[int, int] | None:
     return None if letters.isdigit() or letters.isalpha() else span
 
 
+def _uncalled(number: bytes, before: str) -> bool:
+    """Whether nothing says that three groups of digits are called: no plus, no bracket and no word before them."""
+    return not number.startswith((b"+", b"(")) and not _CALLED.search(before.lower().encode())
+
+
 def _phone(match: Any) -> tuple[int, int] | None:
     """A number with as many digits as numbers of telephones have, and no part of a longer one."""
     span: tuple[int, int] = match.span(1)
     before, after = _around(match)
     digits = sum(48 <= byte < 58 for byte in match.group(1))
     if before[-1:].isalnum() or before.endswith((".", "-", "_", "/", "=")) or not 10 <= digits <= 15:
+        return None
+    if after.lower().strip() in _UNITS or _DATE.match(match.group(1)) or _uncalled(match.group(1), before):
         return None
     return None if after[:1].isalnum() or (after.startswith(("-", ".")) and after[1:2].isdigit()) else span
 

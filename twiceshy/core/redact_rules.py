@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from twiceshy.core.redact_spans import Rule, has_digit, shape
+from twiceshy.core.redact_spans import EXACT, GUESSED, Rule, compiled, has_digit, shape
 
 _B64 = r"[A-Za-z0-9+/]"
 _URL64 = r"[A-Za-z0-9_-]"
@@ -61,14 +61,10 @@ _TOKENS = (
     ("monitoring-token", "ik_", r"\b(hc[a-z]ik_[a-z0-9]{40,})"),
     ("monitoring-token", "essu_", r"\b(essu_[A-Za-z0-9+/=]{40,})"),
     ("saas-token", "pmak-", rf"(PMAK-{_HEX}{{24}}-{_HEX}{{34}})"),
-    ("ai-key", "sk-", r"\b(sk-[A-Za-z0-9_-]{20,})"),
     ("ai-key", "hf_|r8_|gsk_|pplx-|xai-", rf"\b((?:hf_|r8_|gsk_|pplx-|xai-){_ALNUM}{{30,}})"),
     ("mail-key", "sg.", rf"\b(SG\.{_URL64}{{16,}}\.{_URL64}{{16,}})"),
-    ("mail-key", "key-", rf"\b(key-{_HEX}{{32}})\b"),
-    ("mail-key", "-us", rf"\b({_HEX}{{32}}-us[0-9]{{1,2}})\b"),
     ("mail-key", "xkeysib-", rf"(xkeysib-{_HEX}{{40,}}{_URL64}*)"),
     ("mail-key", " re_|=re_|:re_", rf"\b(re_{_ALNUM}{{8}}_{_ALNUM}{{20,}})"),
-    ("chat-token", r"sk[0-9a-f]{6}", rf"(SK{_HEX}{{32}})"),
     ("chat-token", ":aa", rf"([0-9]{{8,10}}:AA{_URL64}{{30,}})"),
     ("chat-token", "eaa|aaaaaaaaaaaaaaaaaaaaa", r"(EAA[A-Za-z0-9]{60,}|AAAAAAAAAAAAAAAAAAAAA[A-Za-z0-9%]+)"),
     ("saas-token", "lin_api_|ntn_|secret_", rf"\b(lin_api_{_ALNUM}{{30,}}|ntn_{_ALNUM}{{30,}}|secret_{_ALNUM}{{40,}})"),
@@ -82,19 +78,41 @@ _TOKENS = (
     ("saas-token", "sqp_|squ_|sqa_|bkua_", rf"\b((?:sq[pua]|bkua)_{_HEX}{{40}})"),
     ("saas-token", "ccipat_", rf"(CCIPAT_{_ALNUM}{{10,}}_{_HEX}{{40}})"),
     ("saas-token", "phx_|phc_", rf"\b(ph[xc]_{_ALNUM}{{32,}})"),
-    ("saas-token", "sdk-|mob-|api-", rf"\b((?:sdk|mob|api)-{_UUID})"),
     ("jwt", "eyi|eyj", rf"(ey[IJ]{_URL64}{{8,}}\.{_URL64}{{6,}}(?:\.{_URL64}*){{0,3}})"),
+    (
+        "password",
+        "$1$|$5$|$6$|$y$|$apr1$|$2a$|$2b$|$2x$|$2y$|$argon2",
+        r"(\$(?:1|5|6|y|apr1|2[abxy]|argon2(?:id|[id]))\$[A-Za-z0-9./$=,+]{12,})",
+    ),
     ("token", "token", r"(?i:token[ =:]+[\"']?)([a-z0-9]{6}\.[a-z0-9]{16})\b"),
 )
 """(kind, hint, pattern), by provider. There is a boundary on the left only where the beginning is short: a line
 break that was written out (`\\n`) is a letter before the token."""
 
 
-def _sk(match: Any) -> tuple[int, int] | None:
-    """The span of the first group, but for names of words alone: `sk-` begins some."""
+_DOUBTFUL = (
+    ("mail-key", "key-", rf"\b(key-{_HEX}{{32}})\b"),
+    ("mail-key", "-us", rf"\b({_HEX}{{32}}-us[0-9]{{1,2}})\b"),
+    ("chat-token", r"sk[0-9a-f]{6}", rf"\b(SK{_HEX}{{32}})\b"),
+    ("saas-token", "sdk-|mob-|api-", rf"\b((?:sdk|mob|api)-{_UUID})\b"),
+)
+"""Shapes that names of deployments, of alerts and of requests have too: masked, but no reason to refuse a name."""
+
+_RUN = compiled(rf"{_ALNUM}{{16,}}")
+
+
+def _no_words(match: Any) -> tuple[int, int] | None:
+    """The span of the first group, but for names of words alone: some begin as tokens do."""
     span: tuple[int, int] = match.span(1)
     value = match.group(1)
     return span if has_digit(value) or value.lower() != value else None
+
+
+def _sk(match: Any) -> tuple[int, int] | None:
+    """A key has a long part without a hyphen that is no word; `sk-payments-checkout-service-1` has none."""
+    span: tuple[int, int] = match.span(1)
+    long = _RUN.finditer(match.string, *span)
+    return span if any(has_digit(run.group()) or run.group().lower() != run.group() for run in long) else None
 
 
 _KEY_FILES = (
@@ -174,7 +192,9 @@ def _password(match: Any) -> tuple[int, int] | None:
 
 
 RULES: tuple[Rule, ...] = (
-    *(shape(kind, hint, pattern, accept=_sk) for kind, hint, pattern in _TOKENS),
+    *(shape(kind, hint, pattern, EXACT, _no_words) for kind, hint, pattern in _TOKENS),
+    *(shape(kind, hint, pattern, GUESSED, _no_words) for kind, hint, pattern in _DOUBTFUL),
+    shape("ai-key", "sk-", r"\b(sk-[A-Za-z0-9_-]{20,})", accept=_sk),
     *_KEY_FILES,
     *_URLS,
 )

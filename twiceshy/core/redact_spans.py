@@ -82,7 +82,8 @@ def shape(kind: str, hint: str, pattern: str, rank: int = EXACT, accept: Accept 
     return Rule(hint, find)
 
 
-_LITERALS = compiled(r"[a-z0-9 _./:@=<>~%\"'-]+(?:\|[a-z0-9 _./:@=<>~%\"'-]+)*")
+_LITERAL = r"[A-Za-z0-9 _./:@=<>~%$(<,\"'\x{A0}-\x{FFFF}-]+"
+_LITERALS = compiled(rf"{_LITERAL}(?:\|{_LITERAL})*")
 
 
 class Rules:

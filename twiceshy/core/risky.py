@@ -22,7 +22,7 @@ def risky(text: str) -> tuple[str, ...]:
     >>> risky("Then we ran setenforce 0 on both nodes.")
     ('disables-protection',)
     """
-    data = folded(text).encode(errors="replace")
+    data = folded(text.encode(errors="replace").decode()).encode()
     if not _ANY_KIND.search(data):
         return ()
     return tuple(sorted(kind for kind, pattern in _KINDS.items() if pattern.search(data)))

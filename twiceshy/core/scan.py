@@ -13,22 +13,27 @@ from `LINE` on the incident is held. It fails closed: what cannot be read to the
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import permutations
 from typing import Any
 
 import re2
 
-from twiceshy.core import scan_commands, scan_languages, scan_markup, scan_personas, scan_rules
+from twiceshy.core import scan_commands, scan_languages, scan_markup, scan_passives, scan_personas, scan_rules
 from twiceshy.core.letters import STRUCTURES, UnreadableError, folded, structures, unleeted, untwinned, visible, worded
 from twiceshy.core.scan_patterns import LINE, MEDIUM, STRONG
 from twiceshy.core.scan_search import Page, Searcher
-from twiceshy.core.views import Budget, View, decoded
+from twiceshy.core.views import Budget, View, decoded, unmarked
 from twiceshy.events.incident import IncidentConcluded
 
 _HEAD_CHARS = 200
+_SPLIT_CHARS = 60
+"""Of a field's end and of another one's beginning, which is more than an order to drop orders has."""
 _BARRIER = View("", ".")
 _FIELDS_BESIDE_TITLE = ("summary", "resolution", "details", "fault_signature", "cause.statement", "steps.0", "labels.0")
 
-_ON_WORDS = (*scan_rules.RULES, *scan_personas.RULES, *scan_languages.RULES)
+_FIELDS_IN_PAIRS = ("summary", "resolution", "cause.statement", "details")
+
+_ON_WORDS = (*scan_rules.RULES, *scan_passives.RULES, *scan_personas.RULES, *scan_languages.RULES)
 _ON_MARKUP = (*scan_markup.RULES, *scan_commands.RULES)
 _RULES = (*_ON_WORDS, *_ON_MARKUP)
 _SEVERITIES = {rule.name: rule.severity for rule in _RULES}
@@ -138,6 +143,13 @@ def _joined(read: Sequence[View]) -> Iterator[View]:
             yield _BARRIER
             yield title
             yield View(name, beside.text[:_HEAD_CHARS])
+    for first, second in permutations(filter(None, map(by_name.get, _FIELDS_IN_PAIRS)), 2):
+        # No rule reaches over the end of a sentence.
+        if first.text.rstrip().endswith((".", "!", "?")):
+            continue
+        yield _BARRIER
+        yield View(first.where, first.text[-_SPLIT_CHARS:])
+        yield View(second.where, second.text[:_SPLIT_CHARS])
 
 
 def _scan(read: Sequence[View]) -> Scan:
@@ -159,12 +171,21 @@ def _findings(read: Sequence[View], page: Page, budget: Budget) -> Iterator[Find
     """All that is found in ``read`` and in what it says when decoded. Raises UnreadableError."""
     yield from _structures(read)
     yield from _found(page, budget)
-    if deeper := decoded(read, budget):
+    bare = list(_bare(read)) if _disguises(page.text, unmarked(page.text)) else []
+    if deeper := [*bare, *decoded(read, budget)]:
         yield from _structures(deeper)
         for view in deeper:
-            if view.coding != "escapes" and _PROSE.search(folded(view.text).encode()):
+            if view.coding not in ("escapes", "markup") and _PROSE.search(folded(view.text).encode()):
                 yield Finding("text-in-a-blob", "encoded_text", view.where)
         yield from _found(Page(deeper), budget)
+
+
+def _bare(read: Iterable[View]) -> Iterator[View]:
+    """The views with words in which there is markup, without it."""
+    for view in read:
+        plain = unmarked(view.text)
+        if _disguises(view.text.lower(), plain.lower()):
+            yield View(view.where, plain, "markup")
 
 
 def _structures(views: Iterable[View]) -> Iterator[Finding]:
@@ -183,13 +204,21 @@ def _found(page: Page, budget: Budget) -> Iterator[Finding]:
     if _disguises(text, spelled):
         searches.append((_WORDS, worded(spelled)))
     # In each form a letter stays one letter, so that a place in it is the same place on the page.
+    counted: list[tuple[str, int, int]] = []
     for searcher, form in searches:
         for rule, start, end in searcher.matches(form, budget):
+            if rule.severity == MEDIUM:
+                # The same characters are one sign, even if two categories know it.
+                if any(name != rule.category and start < last and first < end for name, first, last in counted):
+                    continue
+                counted.append((rule.category, start, end))
             yield Finding(rule.name, rule.category, page.where(start, end))
 
 
 def _disguises(text: str, plain: str) -> bool:
-    return plain != text and any(plain.count(word) > text.count(word) for word in _DISGUISED)
+    if plain == text:
+        return False
+    return any(word in plain and plain.count(word) > text.count(word) for word in _DISGUISED)
 
 
 def _score(findings: Iterable[Finding]) -> int:

@@ -36,7 +36,7 @@ _PERSONA = category(
         "you-are-now": phrase(
             "you('re| are|re)( (going|about))?( to be| to become)? (now|no longer|henceforth) <2>(an?|the|dan|bound"
             f"|limited|restricted|chatgpt|ai|under|acting|playing|subject|known|called|my|free|required|{_FREEDOM}"
-            "|evil|assistant|character|in)"
+            "|evil|assistant|character|in <1>(developer|debug|dan|god|admin|root|jailbreak|opposite) mode)"
         ),
         "from-now-on-you": phrase(
             "(from now( on(wards?)?)?|henceforth|from this (moment|point)( on(wards?)?| forward)?|starting now|for "

@@ -7,19 +7,22 @@ systems is medium, and holds an incident only together with another category.
 
 from twiceshy.core.scan_patterns import category, phrase, sentence
 
-DROP = (
-    "(ignor(e|ing)|disregard(ing)?|forget(ting)?|neglect|overlook|discard|dismiss|bypass|override|overwrite|omit"
-    "|abandon|erase|delete|clear|cancel|void|nullify|unlearn|skip|set aside|put aside|pay no (attention|heed) to"
-    "|never mind|(do not|don't) (follow|obey|adhere to|comply with)|(stop|cease) (following|obeying))"
+FORGET = (
+    "(ignor(e|ing)|disregard(ing)?|forget(ting)?|neglect|overlook|discard|dismiss|abandon|unlearn|set aside|put aside"
+    "|pay no (attention|heed) to|never mind|(do not|don't|(do not|don't) (need|have) to|no longer( (need|have) to)?) "
+    "(follow|obey|adhere to|comply with|listen to)|(stop|cease) (following|obeying|listening to))"
 )
+REMOVE = "(bypass|override|overwrite|omit|erase|delete|clear|cancel|void|nullify|skip|revoke|rescind)"
+"""What is also done to orders of customers, and to constraints of tables."""
 BEFORE = (
     "(prev[a-z]{2,6}s|prior|above|preceding|earlier|foregoing|former|past|existing|current|initial|original|last"
     "|before|aforementioned|old|other|given|system|safety|developer|default|standing|built in)"
 )
-ORDERS = (
-    "([a-z]{0,2}nstr[a-z]{2,6}ions?|directions?|prompts?|guidelines?|directives?|programming|orders|guardrails"
-    "|constraints|safeguards|restrictions|mandates|system messages?)"
+SAYINGS = (
+    "([a-z]{0,2}nstr[a-z]{2,6}ions?|guidelines?|guidance|programming|guardrails|safeguards|system (prompts?|messages?))"
 )
+THINGS = "(directions?|prompts?|directives?|orders|commandments|constraints|restrictions|mandates)"
+ORDERS = f"({SAYINGS}|{THINGS})"
 LOOSE_ORDERS = (
     "(rules?|polic(y|ies)|commands?|messages?|context|conversations?|requests?|tasks?|training|content|text|inputs?)"
 )
@@ -29,6 +32,7 @@ AI = (
     "|copilots?|llama|mistral|virtual assistants?|(ai|llm|automated|autonomous|coding|digital) (assistant|agent|model"
     "|system)s?)"
 )
+_OVERRULES = "<1>(overrides?|supersedes?|replaces?|takes? precedence over|cancels?)"
 _PEOPLE = "(users?|humans?|operators?|reviewers?|supervisors?|person|people)"
 _ANSWER = "(answer|respond|reply|say|recommend|conclude|claim|state|output|print|suggest|tell|speak|write)"
 _ROLE = "(role|persona|character|personality|identity)"
@@ -36,33 +40,36 @@ _ROLE = "(role|persona|character|personality|identity)"
 _OVERRIDE = category(
     "override",
     {
-        "drop-previous-orders": phrase(f"{DROP} <5>{BEFORE} <2>{ORDERS}"),
+        "drop-previous-orders": phrase(f"{FORGET} <5>{BEFORE} <2>{ORDERS}|{REMOVE} <5>{BEFORE} <2>{SAYINGS}"),
         "drop-previous-orders-unspaced": (
             r"(ignore|disregard|forget|override)[ \n:.]{0,3}(all)?[ \n:.]{0,3}(of)?[ \n:.]{0,3}(the|your"
             r"|my)?[ \n:.]{0,3}(previous|prior|above|earlier|preceding)[ \n:.]{0,3}(instruction|direction|prompt"
             r"|rules|guideline)"
         ),
         "drop-previous-rules": phrase(
-            f"{DROP} {_ALL}( {_ALL})* (prev[a-z]{{2,6}}s|above|preceding|earlier|initial|original|system) "
+            f"{FORGET} {_ALL}( {_ALL})* (prev[a-z]{{2,6}}s|above|preceding|earlier|initial|original|system) "
             f"<1>{LOOSE_ORDERS}"
         ),
         "drop-orders-above": phrase(
-            f"{DROP} {_ALL}( {_ALL})* <1>({ORDERS}|rules) (above|before|given|so far|from before|previously|(that "
+            f"({FORGET}|{REMOVE}) {_ALL}( {_ALL})* <1>({ORDERS}|rules) (above|before|given|so far|from before"
+            f"|previously|(that "
             ")?(were|was|came|have|i|you (were|got|have|received|had)))"
         ),
         "drop-your-orders": phrase(
-            f"{DROP} (all )?(of )?your <2>({ORDERS}|rules|training|polic(y|ies)|persona|role|task)"
+            f"({FORGET}|{REMOVE}) (all )?(of )?your <2>({ORDERS}|rules|training|polic(y|ies)|persona|role|task)"
         ),
         "drop-everything-before": phrase(
-            f"{DROP} (everything|anything|all|whatever) <2>((that )?(i|we|you|they|was|were|has|came)( (have|has|had"
+            f"({FORGET}|{REMOVE}) (everything|anything|all|whatever) <2>((that )?(i|we|you|they|was|were|has|came)("
+            f" (have|has|had"
             "|were|was|been|ever))* <1>(said|told|written|instructed|asked|learn(ed|t)|know|given|taught|before"
             "|above|trained)|((written|said|stated|mentioned|listed) )?(above|before|previously|until now|so far))"
         ),
         "drop-orders": sentence(f"(ignore|disregard|forget)( {_ALL})* {ORDERS}"),
         "orders-override": phrase(
-            f"(this|these|following|new|below|my|our) <2>({ORDERS}|message|note|text|rules) <1>(overrides?"
-            f"|supersedes?|replaces?|takes? precedence over|cancels?) {_ALL}( {_ALL})* <2>({ORDERS}|rules|policies"
-            "|messages)"
+            f"((this|these|following|new|below|my|our) <2>({ORDERS}|message|note|text|rules) {_OVERRULES} "
+            f"{_ALL}( {_ALL})* <2>({ORDERS}|messages)"
+            f"|(this|these|following|below|my) <2>({ORDERS}|message|note|text) {_OVERRULES} {_ALL}( {_ALL})* "
+            "<2>(rules|policies))"
         ),
         "new-orders": phrase(
             "your (new|updated|real|actual|true|only|revised|next|primary|main|sole) (task|instructions?|goal"
@@ -70,6 +77,7 @@ _OVERRIDE = category(
         ),
     },
     {
+        "remove-previous-things": phrase(f"{REMOVE} <5>{BEFORE} <2>({THINGS}|rules?|polic(y|ies)|commands?|messages?)"),
         "first-do-this": phrase(
             "before (you )?((can|could|may) )?(solv|complet|continu|answer|respond|proceed|finish|perform|start"
             "|do)[a-z]* <5>(task|request|question|query|instructions?)"
@@ -99,12 +107,15 @@ _AGENT = category(
         ),
         "ai-must": phrase(
             f"{AI} ((assistants?|agents?|models?|systems?) )?(must|shall|should|(are|is) (required|instructed|ordered"
-            "|obliged|told) to|(need|needs|have|has) to)( (now|also|always|immediately|never|not))* (ignore"
+            "|obliged|told) to|(need|needs|have|has) to)( (now|also|always|immediately))* (ignore"
             "|disregard|forget|follow|obey|execute|run|call|invoke|send|delete|treat|trust|approve|comply|include"
-            f"|reveal|mention|ask|{_ANSWER})"
+            f"|reveal|mention|restart|disable|{_ANSWER})"
         ),
     },
     {
+        "ai-must-not": phrase(
+            f"{AI} ((assistants?|agents?|models?|systems?) )?(must|shall|should|may) (not|never|always)"
+        ),
         "ai-speaks": phrase("as an? (ai|large)? ?language model|as an ai (assistant|agent|model)"),
         "you-the-assistant": phrase("you('re| are)( (an?|the|my))? <1>(assistant|agent|model|bot)"),
         "as-your-maker": phrase(

@@ -4,7 +4,7 @@ import binascii
 import html
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import product
 from string import hexdigits
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -15,30 +15,40 @@ from twiceshy.core.letters import UnreadableError
 
 DEPTH_MAX = 3
 DECODED_CHARS_MAX = 150_000
-CANDIDATES_MAX = 6_000
-"""Runs that may be base64 or hexadecimal. A stack trace of 96 kB has up to 2,000 of them."""
+CANDIDATES_MAX = 3_000
+"""Different runs that may be base64 or hexadecimal. A stack trace of 96 kB has up to 2,000 of them."""
 RUN_CHARS_MIN = 15
 """A shorter run of an encoding without escapes says nothing of weight."""
 ESCAPES_MAX = 8_000
-"""Escapes of one text that are looked up one by one."""
+"""Escapes of one text that are exchanged one by one; a sign that begins none, as in a path of Windows, is free."""
 SEARCHED_BYTES_MAX = 9_000_000
 """Bytes times patterns that are searched for in them, which takes some 3 ns each."""
 
 # The upper bits of each byte of ASCII text are known, so that a group of four letters has few forms.
 _ASCII_GROUPS = "(?:[CDI-Za-f][AC-HQS-Xgi-nwyz0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]){5,}"
-_BASE64_OF_ASCII = re2.compile(_ASCII_GROUPS)
-_BASE64 = re2.compile(
-    r"(?:[A-Za-z0-9+/_-]{40,}\r?\n[ \t]*)+[A-Za-z0-9+/_-]+={0,2}|[A-Za-z0-9+/_-]{32,}={0,2}"
-    rf"|{_ASCII_GROUPS}[A-Za-z0-9+/_-]*={{0,2}}"
-)
-_HEX = re2.compile(r"(?:(?:0x|\\x)?[0-9A-Fa-f]{2}[ ,:-]{0,2}){12,}")
+_BASE64_OF_ASCII = re2.compile(f"{_ASCII_GROUPS}[A-Za-z0-9+/_-]{{0,3}}")
+_BASE64_LINES = re2.compile(r"(?:[A-Za-z0-9+/_-]{40,}\r?\n[ \t]*)+[A-Za-z0-9+/_-]+")
+_BASE64_CHARS_MIN = 32
+"""Of a run that may hold another script than ASCII."""
+_IN_BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
+_APART = bytes(code if code in _IN_BASE64 else 0x20 for code in range(0x100))
+_BETWEEN_PARTS = b" \t\r\n\"'`+,.\\="
+"""What a blob that is quoted, wrapped or put together of parts has between them."""
+_HEX = re2.compile(r"(?:(?:0x|\\x)?[0-9A-Fa-f]{2}[ \t\r\n,;:$\"'+-]{0,4}){12,}")
+_NOT_HEX = bytes(code for code in range(0x100) if chr(code) not in hexdigits)
 _LETTER = r"[A-Za-z0-9\x{80}-\x{10FFFF}]"
-_SPACED = re2.compile(rf"(?:^|[^A-Za-z0-9])(?:{_LETTER}[ \t._*|/-]{{1,3}}){{7,}}{_LETTER}(?:[^A-Za-z0-9]|$)")
-_SEPARATORS = dict.fromkeys(map(ord, " \t._*|/-"))
+_SEPARATORS = " \t\n._*|/,~-·"
+_SPACED = re2.compile(rf"(?:^|[^A-Za-z0-9])(?:{_LETTER}[ \t\n._*|/,~·-]{{1,7}}){{7,}}{_LETTER}(?:[^A-Za-z0-9]|$)")
 _ESCAPES = (("\\x", 2), ("\\u", 4), ("\\U", 8))
-_ENTITY = re2.compile(r"&(?:#[0-9]{2,7}|#[xX][0-9A-Fa-f]{2,6}|[A-Za-z]{2,31});")
+_ENTITY = re2.compile(r"&(?:#[0-9]{2,9}|#[xX][0-9A-Fa-f]{2,8}|[A-Za-z]{2,31};)")
 _PERCENT = re2.compile(r"%[0-9A-Fa-f]{2}")
-_ALIGNMENTS_MAX = 8
+_OCTAL = re2.compile(r"(?:\\[0-7]{3}){3}")
+_QUOTED_PRINTABLE = re2.compile(r"(?:=[0-9A-Fa-f]{2}){3}")
+_OCTALS = {f"{code:03o}": chr(code) for code in range(0x100)}
+_PAIRS = frozenset(map("".join, product(hexdigits, repeat=2)))
+_REPEATS = [2**power for power in reversed(range(12))]
+_WITHIN_WORDS = ("-\r\n", "-\n", "-", "\u2010", "\u2011", "*", "_", "~", "`")
+_TAG_CHARS_MAX = 200
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 _CONTROLS = bytes(code for code in range(0x20) if code not in b"\t\n\r\x1b")
 
@@ -85,6 +95,21 @@ def decoded(views: Iterable[View], budget: Budget) -> list[View]:
     return found
 
 
+def unmarked(text: str) -> str:
+    """``text`` without what can stand within a word unseen: tags, emphasis, and hyphens, also at a line's end."""
+    if "<" in text:
+        first, *rest = text.split("<")
+        text = first + "".join(_after_tag(part) for part in rest)
+    for sign in _WITHIN_WORDS:
+        text = text.replace(sign, "")
+    return text
+
+
+def _after_tag(part: str) -> str:
+    inside, end, after = part.partition(">")
+    return after if end and len(inside) <= _TAG_CHARS_MAX else "<" + part
+
+
 def _long_enough(text: str) -> bool:
     return len(text) >= RUN_CHARS_MIN or "%" in text or "&" in text or "\\" in text
 
@@ -93,7 +118,11 @@ def _decodable(text: str) -> bool:
     if "%" in text or "&" in text or "\\" in text:
         return True
     data = text.encode()
-    return any(pattern.search(data) for pattern in (_BASE64, _HEX, _SPACED))
+    if any(pattern.search(data) for pattern in (_BASE64_OF_ASCII, _HEX, _SPACED, _QUOTED_PRINTABLE)):
+        return True
+    if max(map(len, data.translate(_APART).split()), default=0) >= _BASE64_CHARS_MIN:
+        return True
+    return _BASE64_OF_ASCII.search(data.translate(None, _BETWEEN_PARTS)) is not None
 
 
 def _deeper(layer: Iterable[View], seen: set[str], budget: Budget) -> list[View]:
@@ -112,29 +141,51 @@ def _decodings(text: str, budget: Budget) -> Iterator[tuple[str, str]]:
     unescaped = _unescaped(text)
     if unescaped != text:
         yield "escapes", unescaped
-    for match in _BASE64.finditer(data):
-        budget.spend(candidates=1)
-        if plain := _from_base64(match.group()):
-            yield "base64", plain
-    for match in _HEX.finditer(data):
-        budget.spend(candidates=1)
-        if plain := _from_hex(match.group()):
-            yield "hexadecimal", plain
+    if plain := "\n".join(_from_base64(data, budget)):
+        yield "base64", plain
+    if plain := "\n".join(_from_hex(data, budget)):
+        yield "hexadecimal", plain
     if spaced := " ".join(_drawn_together(match.group().decode()) for match in _SPACED.finditer(data)):
         yield "spaced letters", spaced
 
 
 def _unescaped(text: str) -> str:
-    if text.count("&") + text.count("%") + text.count("\\") > ESCAPES_MAX:
-        raise UnreadableError
     if "&" in text and _ENTITY.search(text.encode()):
-        text = html.unescape(text)
+        _limit(text.count("&#") + min(text.count("&"), text.count(";")))
+        text = html.unescape(_once(text, "&amp;", "amp;"))
     if "%" in text and _PERCENT.search(text.encode()):
+        text = _once(text, "%25", "25")
+        _limit(_begun(text, "%"))
         text = unquote(text)
+    if "=" in text and _QUOTED_PRINTABLE.search(text.encode()):
+        text = binascii.a2b_qp(text.encode()).decode(errors="replace")
     for sign, digits in _ESCAPES:
         if sign in text:
+            _limit(_begun(text, sign))
             first, *rest = text.split(sign)
             text = first + "".join(_character(sign, part, digits) for part in rest)
+    if "\\" in text and _OCTAL.search(text.encode()):
+        first, *rest = text.split("\\")
+        _limit(sum(part[:3] in _OCTALS for part in rest))
+        text = first + "".join(_OCTALS.get(part[:3], "\\" + part[:3]) + part[3:] for part in rest)
+    return text
+
+
+def _limit(escapes: int) -> None:
+    if escapes > ESCAPES_MAX:
+        raise UnreadableError
+
+
+def _begun(text: str, sign: str) -> int:
+    """How many escapes begin with ``sign``, and not only with what looks like their beginning."""
+    return sum(part[:2] in _PAIRS or part[:1] == "{" for part in text.split(sign)[1:])
+
+
+def _once(text: str, escape: str, inner: str) -> str:
+    """``text`` with what was escaped again and again (%252525) escaped once: it is one text, however often."""
+    if escape + inner in text:
+        for repeats in _REPEATS:
+            text = text.replace(escape + inner * repeats, escape)
     return text
 
 
@@ -149,32 +200,48 @@ def _character(sign: str, part: str, digits: int) -> str:
     return (chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else " ") + rest
 
 
-def _from_base64(run: bytes) -> str | None:
-    """The text in a run of base64 of either alphabet, padded or not, or None when it holds none."""
-    run = b"".join(run.split()).rstrip(b"=").translate(_STANDARD)
-    # Letters before a blob shift its groups of four: the longest run of groups that make ASCII tells by how many.
-    aligned = max(islice(_BASE64_OF_ASCII.finditer(run), _ALIGNMENTS_MAX), key=_length, default=None)
-    if aligned is not None:
-        run = run[aligned.start() if aligned.start() % 4 else 0 :]
-    elif len(run) < 32:
-        return None
+def _from_base64(data: bytes, budget: Budget) -> Iterator[str]:
+    """The texts in runs of base64 of either alphabet, padded or not, in one piece or in parts."""
+    apart = [run for run in dict.fromkeys(data.translate(_APART).split()) if len(run) > RUN_CHARS_MIN]
+    together = data.translate(None, _BETWEEN_PARTS)
+    runs = _runs(_BASE64_OF_ASCII, b" ".join(apart), budget) | _runs(_BASE64_OF_ASCII, together, budget)
+    for run in runs:
+        if plain := _text(_base64_bytes(run), "replace"):
+            yield plain
+    whole = {run: None for run in apart if len(run) >= _BASE64_CHARS_MIN and run not in runs}
+    budget.spend(candidates=len(whole))
+    whole |= {b"".join(run.split()): None for run in _runs(_BASE64_LINES, data, budget)}
+    for run in whole:
+        if plain := _text(_base64_bytes(run), "strict"):
+            yield plain
+
+
+def _runs(pattern: "re2._Regexp", data: bytes, budget: Budget) -> dict[bytes, None]:
+    """What ``pattern`` matches, each once, in order."""
+    runs = dict[bytes, None]()
+    for match in pattern.finditer(data):
+        budget.spend(candidates=1)
+        runs[match.group()] = None
+    return runs
+
+
+def _base64_bytes(run: bytes) -> bytes:
+    run = run.translate(_STANDARD)
     run = run[:-1] if len(run) % 4 == 1 else run
-    data = binascii.a2b_base64(run + b"=" * (-len(run) % 4))
-    return _text(data, "replace" if aligned else "strict")
+    return binascii.a2b_base64(run + b"=" * (-len(run) % 4))
 
 
-def _length(match: "re2._Match") -> int:
-    return int(match.end() - match.start())
-
-
-def _from_hex(run: bytes) -> str | None:
-    plain = run.lower().replace(b"0x", b"").replace(b"\\x", b"").translate(None, b" ,:-")
-    return _text(bytes.fromhex(plain[: len(plain) // 2 * 2].decode()), "strict")
+def _from_hex(data: bytes, budget: Budget) -> Iterator[str]:
+    for run in _runs(_HEX, data, budget):
+        digits = run.replace(b"0x", b"").translate(None, _NOT_HEX)
+        if plain := _text(bytes.fromhex(digits[: len(digits) // 2 * 2].decode()), "strict"):
+            yield plain
 
 
 def _text(data: bytes, errors: str) -> str | None:
-    if data[1::2].count(0) > len(data) // 3:
-        return data.decode("utf-16-le", "replace")
+    for offset, order in ((1, "le"), (0, "be")):
+        if data[offset::2].count(0) > len(data) // 3:
+            return data.decode(f"utf-16-{order}", "replace")
     if len(data.translate(None, _CONTROLS)) < 0.9 * len(data):
         return None
     try:
@@ -185,4 +252,7 @@ def _text(data: bytes, errors: str) -> str | None:
 
 def _drawn_together(run: str) -> str:
     """Spaced letters as words: one sign between two letters goes, where there are more a word ends."""
-    return " ".join(word.translate(_SEPARATORS) for word in run.replace("  ", "\n").split("\n"))
+    run = run.replace("  ", "\r")
+    for sign in _SEPARATORS:
+        run = run.replace(sign, "")
+    return run.replace("\r", " ")

@@ -11,6 +11,7 @@ TEXT_CHARS_MAX = 16_384
 DETAILS_CHARS_MAX = 98_304
 NAME_CHARS_MAX = 200
 EVENT_BYTES_MAX = 256 * 1024
+WHY_CHARS_MAX = 1_000
 
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -75,6 +76,7 @@ Name = Annotated[str, Field(min_length=1, max_length=NAME_CHARS_MAX), AfterValid
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
 Title = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_one_line)]
 Text = Annotated[str, Field(max_length=TEXT_CHARS_MAX), AfterValidator(_without_nul)]
+Why = Annotated[str, Field(max_length=WHY_CHARS_MAX), AfterValidator(_without_nul)]
 Details = Annotated[str, Field(max_length=DETAILS_CHARS_MAX), AfterValidator(_without_nul)]
 Url = Annotated[str, Field(max_length=2_048, pattern=r"^https?://\S+$")]
 Id = Annotated[str, Field(min_length=1, max_length=100)]

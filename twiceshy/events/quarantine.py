@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from twiceshy.events.common import Event, Id, Milliseconds, Name, Slug, Tenant, Text, Unit, WorldMilliseconds
+from twiceshy.events.common import Event, Id, Milliseconds, Name, Slug, Tenant, Text, Unit, Why, WorldMilliseconds
 from twiceshy.events.incident import IncidentConcluded
 
 
@@ -29,7 +29,7 @@ class QuarantineSettlement(Event):
     event_id: Annotated[Id, Field(description="the decision's, or one derived for an expiry")]
     decision: Literal["approve", "deny", "reopen", "expire"]
     who: Annotated[Name | None, Field(description="nobody, when it expired")] = None
-    why: Text = ""
+    why: Annotated[Text, Field(description="masked, so that it may be longer than it was")] = ""
     at: Milliseconds
 
 
@@ -64,9 +64,10 @@ class IncidentQuarantined(Event):
     )
     held_trust: Annotated[Unit | None, Field(description="what trust was before: reopened, it is that again")] = None
     backfill: bool = False
+    signed_by: Annotated[Slug | None, Field(description="the credential whose signature it came with")] = None
     flagged: Annotated[tuple[Id, ...], Field(description="the events of a burst that were admitted before it")] = ()
     decisions: Annotated[
-        tuple[QuarantineSettlement, ...], Field(description="what changed its state, oldest first")
+        tuple[QuarantineSettlement, ...], Field(description="what changed its state, the newest 20, oldest first")
     ] = ()
 
 
@@ -90,7 +91,7 @@ class QuarantineDecided(Event):
     content_hash: str | None = None
     decision: Literal["approve", "deny", "reopen"]
     who: Name
-    why: Text
+    why: Why
     rules_version: Annotated[str | None, Field(max_length=100, description="of the rules that held what was seen")] = (
         None
     )

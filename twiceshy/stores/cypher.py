@@ -978,6 +978,22 @@ RETURN q.state, q.expires_at, q.decisions, q.item
 ORDER BY q.held_at, q.item_id
 """
 
+ITEMS_KEPT_OUT = """
+UNWIND $items AS id
+MATCH (q:QuarantinedItem {item_id: id})
+WHERE q.state <> 'released'
+RETURN q.state, q.expires_at, q.decisions, q.item
+"""
+
+PENDING_ITEMS = """
+MATCH (q:QuarantinedItem {tenant: $tenant})
+WHERE q.state = 'pending' AND (q.held_at > $held_at OR (q.held_at = $held_at AND q.item_id > $item_id))
+WITH q
+ORDER BY q.held_at, q.item_id
+LIMIT $count
+RETURN q.state, q.expires_at, q.decisions, q.item
+"""
+
 ITEMS_OF_DECISION = """
 MATCH (q:QuarantinedItem {tenant: $tenant})
 WHERE $decision IN q.decision_ids
@@ -987,7 +1003,7 @@ ORDER BY q.held_at, q.item_id
 
 ITEM_IDS = """
 MATCH (q:QuarantinedItem {tenant: $tenant})
-WHERE q.item_id STARTS WITH $prefix
+WHERE q.item_id >= $prefix AND q.item_id < $past
 RETURN q.item_id
 ORDER BY q.item_id
 LIMIT $count
@@ -1008,21 +1024,22 @@ RETURN q.item_id, q.event_id, q.state, q.held_at, q.changed_at, q.content_hash, 
 ORDER BY q.held_at, q.item_id
 """
 
-# An item whose expiry nobody was told of yet is ``untold``: a decision in between leaves it so.
+# An item whose expiry nobody was told of yet is ``untold``: a decision in between leaves it so. Of its decisions the
+# newest are kept, and the ids of all, by which one that comes again is known.
 SETTLE_ITEMS = """
 UNWIND $items AS i
 MATCH (q:QuarantinedItem {item_id: i.item_id})
 WHERE q.tenant = i.tenant AND q.state IN $states AND q.changed_at < i.at
   AND (i.expires_at IS NULL OR q.expires_at = i.expires_at)
 SET q.state = $state, q.changed_at = i.at, q.expires_at = coalesce(i.until, q.expires_at),
-  q.decisions = q.decisions + [i.decision], q.decision_ids = q.decision_ids + [i.decision_id],
+  q.decisions = (q.decisions + [i.decision])[-$kept..], q.decision_ids = q.decision_ids + [i.decision_id],
   q.untold = CASE WHEN $untold THEN true ELSE q.untold END
 RETURN count(q)
 """
 
 ITEMS_DUE = """
 MATCH (q:QuarantinedItem {state: 'pending'})
-WHERE q.expires_at <= $now
+WHERE q.expires_at <= $now AND q.changed_at < $now
 WITH q
 ORDER BY q.expires_at, q.item_id
 LIMIT $count
@@ -1044,12 +1061,20 @@ WHERE q.changed_at = i.changed_at
 SET q.untold = null
 """
 
+NOTE_CHANGED_SINCE = """
+UNWIND $items AS i
+MATCH (q:QuarantinedItem {item_id: i.item_id})
+WHERE q.changed_at > i.changed_at
+SET q.untold = true
+"""
+
 QUARANTINE_INDEXES: tuple[tuple[str, str], ...] = (
     ("QuarantinedItem", "item_id"),
     ("QuarantinedItem", "tenant"),
     ("QuarantinedItem", "state"),
     ("QuarantinedItem", "expires_at"),
     ("QuarantinedItem", "untold"),
+    ("QuarantinedItem", "decision_ids"),
     ("QuarantineMeta", "name"),
 )
 

@@ -1,12 +1,12 @@
 """The adapter of quarantine: a graph of its own, which no recall can reach."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from redis.asyncio import Redis
 
-from twiceshy.core.quarantine import AFTER, BEFORE, Candidate, changed_at, expiry_id, standing
+from twiceshy.core.quarantine import AFTER, BEFORE, DECISIONS_KEPT, Candidate, changed_at, expiry_id, standing
 from twiceshy.events.quarantine import (
     IncidentQuarantined,
     QuarantineDecided,
@@ -19,6 +19,8 @@ from twiceshy.stores.graph import Graph, Row
 
 GRAPH_NAME = "twiceshy:quarantine"
 ALL_STATES = tuple(QuarantineState)
+
+ITEMS_A_PAGE = 100
 
 _COUNT_MAX = 2**31
 
@@ -59,7 +61,16 @@ class Quarantine:
         """Adds items that are not there yet, and returns each as it stands: one that was decided on stays so."""
         if not items:
             return []
-        return _items(await self._graph.write(cypher.HOLD_ITEMS, items=[_properties(item) for item in items]))
+        # An event may be twice in a batch.
+        each = {item.item_id: item for item in reversed(items)}
+        rows = await self._graph.write(cypher.HOLD_ITEMS, items=[_properties(item) for item in reversed(each.values())])
+        return _items(rows)
+
+    async def kept_out(self, item_ids: Sequence[str]) -> list[IncidentQuarantined]:
+        """Those of the ids that are items of any tenant, and were not released."""
+        if not item_ids:
+            return []
+        return _items(await self._graph.read(cypher.ITEMS_KEPT_OUT, items=list(item_ids)))
 
     async def items(
         self,
@@ -80,6 +91,18 @@ class Quarantine:
         )
         return _items(rows)
 
+    async def pending(self, tenant: str) -> AsyncIterator[IncidentQuarantined]:
+        """All that is pending of a tenant, oldest first, read a page at a time."""
+        held_at, item_id = -1, ""
+        while page := _items(
+            await self._graph.read(
+                cypher.PENDING_ITEMS, tenant=tenant, held_at=held_at, item_id=item_id, count=ITEMS_A_PAGE
+            )
+        ):
+            for item in page:
+                yield item
+            held_at, item_id = page[-1].held_at, page[-1].item_id
+
     async def by_id(self, tenant: str, item_ids: Sequence[str]) -> list[IncidentQuarantined]:
         return _items(await self._graph.read(cypher.ITEMS_BY_ID, tenant=tenant, items=list(item_ids)))
 
@@ -89,7 +112,9 @@ class Quarantine:
 
     async def ids(self, tenant: str, prefix: str, count: int) -> list[str]:
         """The first ``count`` of the ids that begin with ``prefix``."""
-        return [row[0] for row in await self._graph.read(cypher.ITEM_IDS, tenant=tenant, prefix=prefix, count=count)]
+        # An index answers what lies between two texts, and nothing else that begins with one. No id has a tilde.
+        rows = await self._graph.read(cypher.ITEM_IDS, tenant=tenant, prefix=prefix, past=f"{prefix}~", count=count)
+        return [row[0] for row in rows]
 
     async def candidates(self, decided: QuarantineDecided) -> list[Candidate]:
         """What there is of the items that a decision names; of a group, those of a state that it can change."""
@@ -129,7 +154,10 @@ class Quarantine:
         await self._settle(settlement.decision, changes, untold=False)
 
     async def due(self, now_ms: int, count: int) -> list[Due]:
-        """Pending items whose time is over, the longest ago first."""
+        """Pending items whose time is over, the longest ago first.
+
+        Those that were changed later than ``now_ms``, by a clock that ran ahead, cannot be settled yet.
+        """
         return [Due(*row) for row in await self._graph.read(cypher.ITEMS_DUE, now=now_ms, count=count)]
 
     async def expire(self, due: Sequence[Due], at: Sequence[int]) -> None:
@@ -151,7 +179,7 @@ class Quarantine:
         await self._settle("expire", changes, untold=True)
 
     async def untold(self, count: int) -> list[IncidentQuarantined]:
-        """Items whose expiry nobody was told of, as they stand."""
+        """Items that are to be told, as they stand: expired ones, and those that `tell_again` found."""
         return _items(await self._graph.read(cypher.ITEMS_UNTOLD, count=count))
 
     async def note_told(self, items: Sequence[IncidentQuarantined]) -> None:
@@ -159,10 +187,24 @@ class Quarantine:
         told = [{"item_id": item.item_id, "changed_at": changed_at(item)} for item in items]
         await self._graph.write(cypher.NOTE_TOLD, items=told)
 
+    async def tell_again(self, items: Sequence[IncidentQuarantined]) -> None:
+        """Notes that items were told as they stand here, so that what was changed since is told once more.
+
+        Whoever changed it may have told so before, and the last that the topic has of an item is what is put back.
+        """
+        if items:
+            told = [{"item_id": item.item_id, "changed_at": changed_at(item)} for item in items]
+            await self._graph.write(cypher.NOTE_CHANGED_SINCE, items=told)
+
     async def _settle(self, decision: str, changes: list[dict[str, Any]], *, untold: bool) -> None:
         states = [state.value for state in BEFORE[decision]]
         await self._graph.write(
-            cypher.SETTLE_ITEMS, items=changes, states=states, state=AFTER[decision].value, untold=untold
+            cypher.SETTLE_ITEMS,
+            items=changes,
+            states=states,
+            state=AFTER[decision].value,
+            untold=untold,
+            kept=DECISIONS_KEPT,
         )
 
 
@@ -181,7 +223,7 @@ def _properties(item: IncidentQuarantined) -> dict[str, Any]:
         "held_at": item.held_at,
         "changed_at": changed_at(item),
         "expires_at": item.expires_at,
-        "size": len(said),
+        "size": len(said.encode()),
         "decisions": [_json(decision) for decision in item.decisions],
         "decision_ids": [decision.event_id for decision in item.decisions],
         "item": said,

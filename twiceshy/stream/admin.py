@@ -7,12 +7,13 @@ from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
 from twiceshy.errors import NotReadyError, TransientError
 from twiceshy.settings import Settings
 from twiceshy.stream.outputs import client_security
-from twiceshy.stream.topics import TOPICS, Topic
+from twiceshy.stream.topics import BROKERS_TIME, PRODUCERS_TIME, TIMESTAMP_TYPE, TOPICS, Topic
 
 FETCH_SECONDS_MAX = 10.0
 
@@ -99,6 +100,29 @@ async def topic_faults(settings: Settings, topics: Sequence[Topic]) -> list[str]
                 "fixed for life, because it decides which partition a tenant has. Make the topic anew."
             )
     return faults
+
+
+async def topics_on_producers_time(settings: Settings, topics: Sequence[Topic]) -> list[str]:
+    """The names of topics whose records have the time that their producers say, where the broker's is declared.
+
+    None of a broker that does not tell: there is nothing that its operator could set.
+    """
+    asked = [
+        ConfigResource(ConfigResourceType.TOPIC, topic.name, configs={TIMESTAMP_TYPE: ""})
+        for topic in topics
+        if topic.timestamps == BROKERS_TIME
+    ]
+    async with _admin(settings) as client:
+        try:
+            answers = await client.describe_configs(asked)
+        except KafkaError:
+            return []
+    resources = [resource for answer in answers for resource in answer.resources]
+    return sorted(
+        name
+        for _, _, _, name, entries in resources
+        if (TIMESTAMP_TYPE, PRODUCERS_TIME) in [entry[:2] for entry in entries]
+    )
 
 
 async def end_offsets(consumer: AIOKafkaConsumer, topic: Topic, numbers: Sequence[int] | None = None) -> dict[int, int]:

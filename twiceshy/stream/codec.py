@@ -209,6 +209,20 @@ def _opened(record: Record, envelope: Mapping[str, Any], value: bytes | None) ->
     return replace(record, value=value, headers={"content-type": CONTENT_TYPE, **headers, **own})
 
 
+def claims(body: bytes | None) -> tuple[str | None, str | None, str | None]:
+    """Tenant, origin and fingerprint as a body claims them, whatever else is wrong with it."""
+    try:
+        parsed = orjson.loads(body or b"")
+    except orjson.JSONDecodeError:
+        return None, None, None
+    if not isinstance(parsed, dict):
+        return None, None, None
+    origin = parsed.get("origin")
+    named = (parsed.get("tenant"), origin.get("name") if isinstance(origin, dict) else None, parsed.get("fingerprint"))
+    tenant, name, fingerprint = (value if isinstance(value, str) else None for value in named)
+    return tenant, name, fingerprint
+
+
 def decode(record: Record, model: type[E]) -> E:
     """The event in a record's value.
 

@@ -92,7 +92,7 @@ class Delivered(Protocol):
 
 
 def to_record(event: Delivered) -> Record:
-    return Record.of(event.message, timestamp_ms=int((event.message.timestamp or 0) * 1_000))
+    return Record.of(event.message, timestamp_ms=round((event.message.timestamp or 0) * 1_000))
 
 
 class Delivery(Generic[T]):

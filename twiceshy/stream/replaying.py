@@ -11,7 +11,6 @@ from enum import Enum, StrEnum
 from hashlib import sha256
 from typing import Any
 
-import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from twiceshy.core.ids import event_id
@@ -20,14 +19,16 @@ from twiceshy.errors import PoisonError
 from twiceshy.events.chain import EntryLogged
 from twiceshy.events.common import Instant, instant, milliseconds
 from twiceshy.events.incident import IncidentConcluded
-from twiceshy.stream.codec import claimed, decode, encode, event_headers
+from twiceshy.stream.codec import claimed, claims, decode, encode, event_headers
 from twiceshy.stream.outputs import tenant_partition
 from twiceshy.stream.records import RECORD_BYTES_MAX, Headers, Output, Record, size
+from twiceshy.stream.signing import came_signed
 from twiceshy.stream.topics import TOPICS, Topic
 
 INPUTS = (TOPICS.incidents_concluded, TOPICS.incidents_backfill)
 TARGET = TOPICS.incidents_backfill
 WITHHELD = "dlq_withheld"
+REDACTED = "dlq_redacted"
 
 _LETTER_HEADERS = "dlq_"
 _OFFSET = re.compile(r"^offset:(\d{1,18})$")
@@ -61,13 +62,16 @@ class Why(StrEnum):
     RELEASED = "entries that a person released from quarantine"
     OTHER_BYTES = "entries of which the log keeps other bytes than were published"
     UNREADABLE = "entries that cannot be read"
-    GONE = "dead letters whose value was withheld and whose original is gone"
+    UNSIGNED = "entries that were signed when they were published, while this replay signs nothing"
+    GONE = "dead letters whose value was withheld, or changed after it was signed, and whose original is gone"
     TOO_LARGE = "records that are larger than a broker takes"
 
 
 UNSENT: Mapping[Why, str] = {
     Why.OTHER_BYTES: "Replay the topic they were published to, which has the bytes; or send them as events of their "
     "own with --as-new-events.",
+    Why.UNSIGNED: "Name a `credential` for their origins in twiceshy.toml, and replay them again; or send them as "
+    "unsigned events of their own with --as-new-events.",
     Why.UNREADABLE: "A later version of this software may have written them: use that one.",
     Why.GONE: "Publish these incidents again from where they came.",
     Why.TOO_LARGE: "Shorten these incidents and publish them again.",
@@ -149,11 +153,12 @@ Picked = Selected | Why | None
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What of a topic was asked for."""
+    """What of a topic was asked for. ``signs`` is whether whoever replays signs what is sent."""
 
     span: Span = Span()
     tenant: str | None = None
     as_new_events: bool = False
+    signs: bool = False
 
     def event(self, record: Record) -> Picked:
         """What becomes of a record of an input topic."""
@@ -167,7 +172,11 @@ class Selection:
             return None
         if original is not None:
             return self._again(original, letter.timestamp_ms)
-        return Why.GONE if WITHHELD in letter.headers else self._again(_without_reasons(letter), letter.timestamp_ms)
+        # What was changed is no longer what was signed: guard would refuse it, and write another letter.
+        changed = REDACTED in letter.headers and came_signed(letter, claimed(letter))
+        if changed or WITHHELD in letter.headers:
+            return Why.GONE
+        return self._again(_without_reasons(letter), letter.timestamp_ms)
 
     def entry(self, record: Record, erased: frozenset[bytes]) -> Picked:
         """What becomes of a record of the log.
@@ -191,10 +200,13 @@ class Selection:
         return self._admitted(entry, entry.incident)
 
     def _admitted(self, entry: EntryLogged, incident: IncidentConcluded) -> Picked:
-        body = encode(incident)
-        identity = event_id(entry.tenant, entry.ce_source, entry.ce_id, body)
-        if identity != entry.event_id and not self.as_new_events:
-            return Why.OTHER_BYTES
+        body, signed = encode(incident), entry.admission.signed_by is not None
+        named, vouched = (entry.tenant, entry.ce_source, entry.ce_id, body), signed and self.signs
+        if not self.as_new_events:
+            if event_id(*named, signed=signed) != entry.event_id:
+                return Why.OTHER_BYTES
+            if signed and not vouched:
+                return Why.UNSIGNED
         headers = event_headers(
             IncidentConcluded,
             event_id=entry.ce_id,
@@ -204,7 +216,7 @@ class Selection:
         key = f"{entry.tenant}/{key_of(incident)}".encode()
         output = Output(TARGET.name, key, body, headers, tenant_partition(entry.tenant, TARGET))
         about = (entry.tenant, incident.origin.name, incident.fingerprint, entry.admitted_at)
-        return _fitting(Selected(output, identity, *about, vouched=entry.admission.signed_by is not None))
+        return _fitting(Selected(output, event_id(*named, signed=vouched), *about, vouched=vouched))
 
     def _again(self, record: Record, at_ms: int) -> Picked:
         """The record as it came, in whichever mode, on its way to the same tenant."""
@@ -217,26 +229,13 @@ class Selection:
         partition = record.partition % TARGET.partitions if tenant is None else tenant_partition(tenant, TARGET)
         headers: Headers = tuple(record.headers.items())
         output = Output(TARGET.name, record.key or b"", record.value, headers, partition)
-        identity = event_id(tenant or "", _header(opened, "ce_source"), _header(opened, "ce_id"), opened.value or b"")
+        named = (tenant or "", _header(opened, "ce_source"), _header(opened, "ce_id"), opened.value or b"")
+        identity = event_id(*named, signed=came_signed(record, opened))
         return _fitting(Selected(output, identity, tenant, origin, fingerprint, at_ms))
 
 
 def _fitting(selected: Selected) -> Picked:
     return selected if size(selected.output) <= RECORD_BYTES_MAX else Why.TOO_LARGE
-
-
-def claims(body: bytes | None) -> tuple[str | None, str | None, str | None]:
-    """Tenant, origin and fingerprint as a body claims them, whatever else is wrong with it."""
-    try:
-        parsed = orjson.loads(body or b"")
-    except orjson.JSONDecodeError:
-        return None, None, None
-    if not isinstance(parsed, dict):
-        return None, None, None
-    origin = parsed.get("origin")
-    named = (parsed.get("tenant"), origin.get("name") if isinstance(origin, dict) else None, parsed.get("fingerprint"))
-    tenant, name, fingerprint = (value if isinstance(value, str) else None for value in named)
-    return tenant, name, fingerprint
 
 
 def _header(record: Record, name: str) -> str:
@@ -259,13 +258,15 @@ def place_of(letter: Record) -> tuple[str, int, int] | None:
 def original_of(letter: Record, found: Record) -> bool:
     """Whether ``found``, which stands where the letter says, is its original.
 
-    A broker that was emptied gives the place to another record, later than the letter, which it got back first.
+    A broker that was emptied gives the place to another record, later than the letter, which it got back first. That
+    record has another time than the letter tells of its original, whose producer's clock may have been ahead.
     The value of a letter may be withheld or redacted, so other bytes alone do not say that it is another one.
     """
     same_key = (found.key or b"") == (letter.key or b"")
     if same_key and found.value == letter.value:
         return True
-    if found.timestamp_ms > letter.timestamp_ms:
+    told = _header(letter, "dlq_timestamp")
+    if found.timestamp_ms > letter.timestamp_ms and told != str(found.timestamp_ms):
         return False
     if WITHHELD in letter.headers:
         return True

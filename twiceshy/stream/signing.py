@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from twiceshy.core.credentials import SIGNATURE, Said, Signature, parse, sign
 from twiceshy.settings import Settings
-from twiceshy.stream.records import Headers
-from twiceshy.stream.replaying import claims
+from twiceshy.stream.codec import claims
+from twiceshy.stream.records import Headers, Record
 
 SIGNATURE_HEADER = f"ce_{SIGNATURE}"
 
@@ -30,6 +30,11 @@ def signature_in(headers: Mapping[str, bytes]) -> Signature | None:
     return parse(headers.get(SIGNATURE_HEADER, b"").decode("utf-8", "replace"))
 
 
+def came_signed(record: Record, opened: Record) -> bool:
+    """Whether a record came with a signature, whatever it is worth: in its headers, or (``opened``) in its envelope."""
+    return SIGNATURE_HEADER in record.headers or SIGNATURE_HEADER in opened.headers
+
+
 class Signer:
     """Signs what a process publishes with the credential of its settings; without one, leaves it as it is.
 
@@ -39,6 +44,10 @@ class Signer:
 
     def __init__(self, settings: Settings) -> None:
         self._secret = settings.signing_secret()
+
+    @property
+    def signs(self) -> bool:
+        return self._secret is not None
 
     def signed(self, headers: Headers, body: bytes) -> Headers:
         """The headers of an event with its signature. What they say of the event is what is signed."""

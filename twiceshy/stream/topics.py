@@ -9,6 +9,10 @@ import yaml
 from twiceshy.contracts import TOPICS_FOLDER
 from twiceshy.errors import NotReadyError
 
+TIMESTAMP_TYPE = "message.timestamp.type"
+PRODUCERS_TIME = "CreateTime"
+BROKERS_TIME = "LogAppendTime"
+
 
 @dataclass(frozen=True, slots=True)
 class Topic:
@@ -29,7 +33,7 @@ class Topic:
     retention_days: int | None
     dead_letters: str | None
     pattern: bool = False
-    timestamps: str = "CreateTime"
+    timestamps: str = PRODUCERS_TIME
 
     def config(self) -> dict[str, str]:
         """The topic's settings, in the broker's own names."""
@@ -37,7 +41,7 @@ class Topic:
         return {
             "cleanup.policy": self.cleanup,
             "retention.ms": str(retention_ms),
-            "message.timestamp.type": self.timestamps,
+            TIMESTAMP_TYPE: self.timestamps,
         }
 
     def named(self, **parts: str) -> "Topic":

@@ -8,7 +8,7 @@ from twiceshy.core.confusables import folded
 
 
 @pytest.mark.parametrize(
-    "text", ["system", "SYSTEM", "ｓｙｓｔｅｍ", "𝐬𝐲𝐬𝐭𝐞𝐦", "ѕуѕтем", "Ꮪystem", "🅢🅨🅢🅣🅔🅜", "s̶y̶s̶t̶e̶m̶", "ṡÿštėm"]
+    "text", ["system", "SYSTEM", "ｓｙｓｔｅｍ", "𝐬𝐲𝐬𝐭𝐞𝐦", "ѕуѕтем", "Ꮪystem", "🅢🅨🅢🅣🅔🅜", "s̶y̶s̶t̶e̶m̶", "ṡÿštėm", "ꜱʏꜱᴛᴇᴍ"]
 )
 def test_what_looks_alike_folds_alike(text: str) -> None:
     assert folded(text).text == "system"
@@ -17,6 +17,11 @@ def test_what_looks_alike_folds_alike(text: str) -> None:
 @pytest.mark.parametrize("text", ["0o0", "OoΟ", "𝟎о〇", "⓿օ०"])
 def test_letters_and_digits_that_look_alike_are_one(text: str) -> None:
     assert folded(text).text == "ooo"
+
+
+@pytest.mark.parametrize("letter", "：﹕︓︰׃܃܄ःઃ։∶ꓽ")
+def test_a_sign_that_looks_like_a_colon_is_one(letter: str) -> None:
+    assert folded(letter).text == ":"
 
 
 def test_a_position_leads_back_to_what_was_written() -> None:

@@ -9,13 +9,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.incidents import incident
-from twiceshy.core import letters, scan, scan_commands, scan_languages, scan_markup, scan_personas, scan_rules
+from twiceshy.core import (
+    letters,
+    scan,
+    scan_commands,
+    scan_languages,
+    scan_markup,
+    scan_passives,
+    scan_personas,
+    scan_rules,
+)
 from twiceshy.core.scan import RULES_VERSION, scan_text
 from twiceshy.core.scan import scan as scanned
 from twiceshy.core.scan_patterns import Rule
 
 RULES = (
     *scan_rules.RULES,
+    *scan_passives.RULES,
     *scan_personas.RULES,
     *scan_languages.RULES,
     *scan_markup.RULES,
