@@ -21,7 +21,7 @@ RUN_CHARS_MIN = 15
 """A shorter run of an encoding without escapes says nothing of weight."""
 ESCAPES_MAX = 8_000
 """Escapes of one text that are exchanged one by one; a sign that begins none, as in a path of Windows, is free."""
-SEARCHED_BYTES_MAX = 9_000_000
+SEARCHED_BYTES_MAX = 5_000_000
 """Bytes times patterns that are searched for in them, which takes some 3 ns each."""
 
 # The upper bits of each byte of ASCII text are known, so that a group of four letters has few forms.
