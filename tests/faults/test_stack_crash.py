@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli import difference, environment, twiceshy
-from tests.incidents import incident
+from tests.incidents import NO_BURSTS, incident
 from twiceshy.local.data_folder import process_identity
 from twiceshy.stream.codec import encode
 
@@ -34,7 +34,8 @@ class Up:
             "--json",
             "--data",
             self._data,
-            env=environment(self._data),
+            # Incidents made for tests are so alike that guard would take them for a burst.
+            env={**environment(self._data), "TWICESHY_BURST": json.dumps(NO_BURSTS)},
             stdout=asyncio.subprocess.PIPE,
         )
         assert self.process.stdout is not None
