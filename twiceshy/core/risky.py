@@ -5,24 +5,32 @@ It is looked for when a text is read, so that what was admitted under other rule
 
 from functools import lru_cache
 
-import re2
-
-from twiceshy.core.letters import folded
+from twiceshy.core.letters import UnreadableError, folded
 from twiceshy.core.scan_commands import RISKY
+from twiceshy.core.scan_search import Searcher
+from twiceshy.core.views import Budget
 
-_KINDS = {rule.name: re2.compile(rule.pattern) for rule in RISKY}
-_ANY_KIND = re2.compile("|".join(f"(?:{rule.pattern})" for rule in RISKY))
+_KINDS = Searcher(RISKY)
+
+
+def kinds(text: str, budget: Budget) -> tuple[str, ...]:
+    """The kinds of risky action in a folded text, in order.
+
+    Raises:
+        UnreadableError: the budget does not suffice.
+    """
+    return tuple(sorted(rule.name for rule, _, _ in _KINDS.matches(text, budget)))
 
 
 # The same few incidents are what is recalled while there is an incident.
 @lru_cache(maxsize=512)
 def risky(text: str) -> tuple[str, ...]:
-    """The kinds of risky action, in order.
+    """The kinds of risky action, in order; none in a text that takes longer to read than a scan may.
 
     >>> risky("Then we ran setenforce 0 on both nodes.")
     ('disables-protection',)
     """
-    data = folded(text.encode(errors="replace").decode()).encode()
-    if not _ANY_KIND.search(data):
+    try:
+        return kinds(folded(text.encode(errors="replace").decode()), Budget())
+    except UnreadableError:
         return ()
-    return tuple(sorted(kind for kind, pattern in _KINDS.items() if pattern.search(data)))

@@ -20,6 +20,7 @@ import re2
 
 from twiceshy.core import scan_commands, scan_languages, scan_markup, scan_passives, scan_personas, scan_rules
 from twiceshy.core.letters import STRUCTURES, UnreadableError, folded, structures, unleeted, untwinned, visible, worded
+from twiceshy.core.risky import kinds
 from twiceshy.core.scan_patterns import LINE, MEDIUM, STRONG
 from twiceshy.core.scan_search import Page, Searcher
 from twiceshy.core.views import Budget, View, decoded, unmarked
@@ -39,7 +40,6 @@ _RULES = (*_ON_WORDS, *_ON_MARKUP)
 _SEVERITIES = {rule.name: rule.severity for rule in _RULES}
 _WORDS = Searcher(_ON_WORDS)
 _MARKUP = Searcher(_ON_MARKUP)
-_RISKY = Searcher(scan_commands.RISKY)
 
 _DISGUISED = (
     "ignore disregard forget override instruct prompt previous system pretend assistant reveal always never secret user"
@@ -159,7 +159,7 @@ def _scan(read: Sequence[View]) -> Scan:
         budget, page = Budget(), Page(read)
         for finding in _findings(read, page, budget):
             found.append(finding)
-        risky = tuple(sorted(rule.name for rule, _, _ in _RISKY.matches(page.text, budget)))
+        risky = kinds(page.text, budget)
     except UnreadableError:
         found.append(Finding("more-than-can-be-read", "unreadable", ""))
     distinct = {finding.rule: finding for finding in reversed(found)}

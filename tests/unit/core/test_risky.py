@@ -21,6 +21,8 @@ def test_examples_of_the_docstring() -> None:
         ("setenforce 0, then chmod 777 /data", ("disables-protection", "opens-permissions")),
         ("\ud800 rm -rf /data", ("deletes-data",)),
         ("ＳＥＴＥＮＦＯＲＣＥ 0", ("disables-protection",)),
+        # What a person let in all the same, though no scan reads it to its end: whoever recalls it gets an answer.
+        ("".join(chr(0x4E00 + number) for number in range(5_000)), ()),
     ],
 )
 def test_kinds_are_told_in_order(text: str, kinds: tuple[str, ...]) -> None:
