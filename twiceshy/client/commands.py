@@ -1,10 +1,8 @@
 """Giving operators' commands: aliases, supersessions, purges and what else corrects a memory."""
 
 from datetime import datetime
-from typing import Self
-from uuid import uuid4
 
-from twiceshy.core.ids import event_id
+from twiceshy.client.connected import Giving
 from twiceshy.events.commands import (
     AliasRequested,
     Command,
@@ -18,17 +16,12 @@ from twiceshy.events.commands import (
 )
 from twiceshy.events.incident import IncidentRef
 from twiceshy.settings import Settings
-from twiceshy.stream.codec import encode, event_headers
-from twiceshy.stream.outputs import Outputs, tenant_partition
-from twiceshy.stream.records import Output
-from twiceshy.stream.signing import Signer
 from twiceshy.stream.topics import TOPICS
-from twiceshy.stream.trace import told_trace
 
 SOURCE = "twiceshy/commands"
 
 
-class MemoryCommands:
+class MemoryCommands(Giving):
     """Gives commands. An async context: inside, it is connected.
 
     Each method returns the command's event id, once the broker has it on all replicas; what came of it is told by
@@ -43,18 +36,7 @@ class MemoryCommands:
     """
 
     def __init__(self, settings: Settings | None = None, *, client_id: str = "twiceshy-commands") -> None:
-        # What is given is the broker's from then on; the journal is for what the workers send.
-        configured = (settings or Settings()).model_copy(update={"journal": None})
-        self._outputs = Outputs(configured, client_id, linger_ms=0)
-        self._signer = Signer(configured)
-
-    async def __aenter__(self) -> Self:
-        """Raises TransientError when the broker does not answer."""
-        await self._outputs.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._outputs.stop()
+        super().__init__(settings, client_id, topic=TOPICS.memory_commands, source=SOURCE)
 
     async def alias(
         self, *, tenant: str, canonical: str, alias: str, who: str, why: str, command_id: str | None = None
@@ -122,10 +104,4 @@ class MemoryCommands:
 
     async def give(self, command: Command, *, command_id: str | None = None, traceparent: str | None = None) -> str:
         """Gives a command of any kind. ``traceparent`` is the W3C trace context of the caller."""
-        body = encode(command)
-        topic, ce_id = TOPICS.memory_commands, command_id or str(uuid4())
-        headers = self._signer.signed(event_headers(type(command), event_id=ce_id, source=SOURCE), body)
-        headers += told_trace(traceparent)
-        partition = tenant_partition(command.tenant, topic)
-        await self._outputs.send([Output(topic.name, command.tenant.encode(), body, headers, partition)])
-        return event_id(command.tenant, SOURCE, ce_id, body, signed=self._signer.signs)
+        return await self._given(command, command_id, traceparent)

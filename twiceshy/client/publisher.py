@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Self
 
+from twiceshy.client.connected import Connected
 from twiceshy.core.ids import derive, event_id
 from twiceshy.core.memory import key_of
 from twiceshy.errors import PoisonError
@@ -11,7 +11,7 @@ from twiceshy.events.common import EVENT_BYTES_MAX
 from twiceshy.events.incident import IncidentConcluded
 from twiceshy.settings import Settings
 from twiceshy.stream.codec import encode, event_headers
-from twiceshy.stream.outputs import Outputs, tenant_partition
+from twiceshy.stream.outputs import tenant_partition
 from twiceshy.stream.records import Headers, Output
 from twiceshy.stream.signing import Signer
 from twiceshy.stream.topics import TOPICS
@@ -20,7 +20,7 @@ from twiceshy.stream.trace import told_trace
 SOURCE = "twiceshy/publisher"
 
 
-class IncidentPublisher:
+class IncidentPublisher(Connected):
     """Publishes incidents. An async context: inside, it is connected.
 
     The id of a publication derives from what is published, so that publishing the same file twice is publishing
@@ -32,18 +32,7 @@ class IncidentPublisher:
     """
 
     def __init__(self, settings: Settings | None = None, *, client_id: str = "twiceshy-publisher") -> None:
-        # What a publisher sends is the broker's from then on; the journal is for what the workers send.
-        configured = (settings or Settings()).model_copy(update={"journal": None})
-        self._outputs = Outputs(configured, client_id)
-        self._signer = Signer(configured)
-
-    async def __aenter__(self) -> Self:
-        """Raises TransientError when the broker does not answer."""
-        await self._outputs.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._outputs.stop()
+        super().__init__(settings, client_id)
 
     async def publish(
         self,

@@ -1,17 +1,11 @@
 """Deciding on what is held back: approving, denying and reopening items of quarantine."""
 
-from typing import Self, TypedDict, Unpack
-from uuid import uuid4
+from typing import TypedDict, Unpack
 
-from twiceshy.core.ids import event_id
+from twiceshy.client.connected import Giving
 from twiceshy.events.quarantine import QuarantineDecided, QuarantineGroup
 from twiceshy.settings import Settings
-from twiceshy.stream.codec import encode, event_headers
-from twiceshy.stream.outputs import Outputs, tenant_partition
-from twiceshy.stream.records import Output
-from twiceshy.stream.signing import Signer
 from twiceshy.stream.topics import TOPICS
-from twiceshy.stream.trace import told_trace
 
 SOURCE = "twiceshy/quarantine"
 
@@ -26,7 +20,7 @@ class About(TypedDict, total=False):
     seen_until: int
 
 
-class QuarantineDecisions:
+class QuarantineDecisions(Giving):
     """Gives decisions. An async context: inside, it is connected.
 
     Each method decides on ``items``, by their ids, or on a ``group``, what an origin says about a subject, and returns
@@ -41,18 +35,7 @@ class QuarantineDecisions:
     """
 
     def __init__(self, settings: Settings | None = None, *, client_id: str = "twiceshy-quarantine") -> None:
-        # What is given is the broker's from then on; the journal is for what the workers send.
-        configured = (settings or Settings()).model_copy(update={"journal": None})
-        self._outputs = Outputs(configured, client_id, linger_ms=0)
-        self._signer = Signer(configured)
-
-    async def __aenter__(self) -> Self:
-        """Raises TransientError when the broker does not answer."""
-        await self._outputs.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._outputs.stop()
+        super().__init__(settings, client_id, topic=TOPICS.quarantine_decisions, source=SOURCE)
 
     async def approve(
         self, *, tenant: str, who: str, why: str, decision_id: str | None = None, **about: Unpack[About]
@@ -79,10 +62,4 @@ class QuarantineDecisions:
         self, decided: QuarantineDecided, *, decision_id: str | None = None, traceparent: str | None = None
     ) -> str:
         """Gives a decision of any kind. ``traceparent`` is the W3C trace context of the caller."""
-        body = encode(decided)
-        topic, ce_id = TOPICS.quarantine_decisions, decision_id or str(uuid4())
-        headers = self._signer.signed(event_headers(QuarantineDecided, event_id=ce_id, source=SOURCE), body)
-        headers += told_trace(traceparent)
-        partition = tenant_partition(decided.tenant, topic)
-        await self._outputs.send([Output(topic.name, decided.tenant.encode(), body, headers, partition)])
-        return event_id(decided.tenant, SOURCE, ce_id, body, signed=self._signer.signs)
+        return await self._given(decided, decision_id, traceparent)
