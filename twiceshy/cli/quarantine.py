@@ -98,86 +98,48 @@ def show(items: Items = None, tenant: Tenant = None, as_json: AsJson = False) ->
     _tell_mark(found, as_json=as_json)
 
 
-@app.command()
-def approve(
-    why: Why,
-    items: Items = None,
-    group: Group = None,
-    seen: SeenMark = None,
-    tenant: Tenant = None,
-    who: Who = None,
-    timeout: Timeout = TIMEOUT_SECONDS,
-    as_json: AsJson = False,
-) -> None:
-    """Let pending items into memory, and wait until they can be recalled."""
-    _decide("approve", items, group, seen, tenant, who, why, timeout=timeout, as_json=as_json)
+def _deciding(decision: Decision, told: str) -> None:
+    """Adds the command that gives a kind of decision."""
+
+    @app.command(decision, help=told)
+    def decide(
+        why: Why,
+        items: Items = None,
+        group: Group = None,
+        seen: SeenMark = None,
+        tenant: Tenant = None,
+        who: Who = None,
+        timeout: Timeout = TIMEOUT_SECONDS,
+        as_json: AsJson = False,
+    ) -> None:
+        from pydantic import ValidationError
+
+        from twiceshy.cli.giving import user
+        from twiceshy.cli.quarantine_deciding import Wanted, carried_out
+        from twiceshy.cli.quarantine_shown import tell
+
+        if bool(items) == (group is not None):
+            fail("Name what you decide on: either items by their ids, or a group with --group ORIGIN SUBJECT.")
+        if seen is not None and group is None:
+            fail("--seen goes with --group: an item that is named by its id is what was shown.")
+        settings = load_settings()
+        wanted = Wanted(tenant_of(settings, tenant), decision, who or user(), why, _named(group), seen)
+        try:
+            wanted.decided()
+        except ValidationError as error:
+            fail(f"This cannot be decided: {'; '.join(explained(error))}.")
+        done = run(carried_out(settings, wanted, items or [], timeout))
+        if as_json:
+            print_json(done.as_data())
+        else:
+            tell(done, each=group is not None)
+        if not done.complete:
+            raise typer.Exit(1)
 
 
-@app.command()
-def deny(
-    why: Why,
-    items: Items = None,
-    group: Group = None,
-    seen: SeenMark = None,
-    tenant: Tenant = None,
-    who: Who = None,
-    timeout: Timeout = TIMEOUT_SECONDS,
-    as_json: AsJson = False,
-) -> None:
-    """Keep pending items out of memory. They stay listed, and can be reopened."""
-    _decide("deny", items, group, seen, tenant, who, why, timeout=timeout, as_json=as_json)
-
-
-@app.command()
-def reopen(
-    why: Why,
-    items: Items = None,
-    group: Group = None,
-    seen: SeenMark = None,
-    tenant: Tenant = None,
-    who: Who = None,
-    timeout: Timeout = TIMEOUT_SECONDS,
-    as_json: AsJson = False,
-) -> None:
-    """Make items that were denied, or that nobody decided on in time, pending again."""
-    _decide("reopen", items, group, seen, tenant, who, why, timeout=timeout, as_json=as_json)
-
-
-def _decide(
-    decision: Decision,
-    items: list[str] | None,
-    group: tuple[str, str] | None,
-    seen: str | None,
-    tenant: str | None,
-    who: str | None,
-    why: str,
-    *,
-    timeout: float,
-    as_json: bool,
-) -> None:
-    from pydantic import ValidationError
-
-    from twiceshy.cli.giving import user
-    from twiceshy.cli.quarantine_deciding import Wanted, carried_out
-    from twiceshy.cli.quarantine_shown import tell
-
-    if bool(items) == (group is not None):
-        fail("Name what you decide on: either items by their ids, or a group with --group ORIGIN SUBJECT.")
-    if seen is not None and group is None:
-        fail("--seen goes with --group: an item that is named by its id is what was shown.")
-    settings = load_settings()
-    wanted = Wanted(tenant_of(settings, tenant), decision, who or user(), why, _named(group), seen)
-    try:
-        wanted.decided()
-    except ValidationError as error:
-        fail(f"This cannot be decided: {'; '.join(explained(error))}.")
-    done = run(carried_out(settings, wanted, items or [], timeout))
-    if as_json:
-        print_json(done.as_data())
-    else:
-        tell(done, each=group is not None)
-    if not done.complete:
-        raise typer.Exit(1)
+_deciding("approve", "Let pending items into memory, and wait until they can be recalled.")
+_deciding("deny", "Keep pending items out of memory. They stay listed, and can be reopened.")
+_deciding("reopen", "Make items that were denied, or that nobody decided on in time, pending again.")
 
 
 def _tell_mark(found: "list[Reviewed]", *, as_json: bool) -> None:
