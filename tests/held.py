@@ -56,6 +56,10 @@ async def held(stores: Memory, *items: IncidentQuarantined) -> list[IncidentQuar
     return await Quarantine(stores.stores.redis).hold(items)
 
 
+async def standing(stores: Memory, tenant: str) -> list[IncidentQuarantined]:
+    return await Quarantine(stores.stores.redis).items(tenant)
+
+
 class Sent:
     """Takes what is sent and a broker would take, or is away."""
 

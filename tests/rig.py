@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
+import orjson
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from tests.incidents import NO_BURSTS
@@ -72,6 +73,13 @@ class Rig:
             await self._stop()
             raise
         return self
+
+    def runtime(self, path: Path) -> Path:
+        """``path`` as a runtime folder in which commands find the rig, as they find a running stack."""
+        names = ("kafka", "fetch_wait_ms", "falkordb", "qdrant", "embeddings", "embeddings_model")
+        settings = {name: getattr(self.settings, name) for name in names}
+        (path / "stack.json").write_bytes(orjson.dumps({"pid": os.getpid(), "data": str(path), "settings": settings}))
+        return path
 
     async def __aexit__(self, *_: object) -> None:
         await self._stop()

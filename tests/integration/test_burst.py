@@ -1,6 +1,6 @@
 """Bursts, over a real Redis: what says the same too often is held, and each event keeps the answer that it got."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -12,37 +12,19 @@ from hypothesis import strategies as st
 
 from tests.guards import admitted, guard, handled, held, verdict
 from tests.incidents import incident
-from tests.memory import Memory, memory
+from tests.memory import Memory
 from tests.records import HIDDEN, NOW, Clock, record
 from twiceshy.core.burst_limits import BurstLimits
 from twiceshy.errors import TransientError
 from twiceshy.events.incident import IncidentConcluded
 from twiceshy.settings import OriginSettings
 from twiceshy.stores.decisions import DECISIONS_KEPT_DAYS, OVER_KEPT, Asked, Decisions
-from twiceshy.stores.quarantine import Quarantine
 from twiceshy.stream.records import Record
 from twiceshy.stream.topics import TOPICS
 from workers.guard import GuardStage
 
 DEFAULTS: dict[str, Any] = {"burst": {}}
 HOUR_MS = 3_600_000
-
-
-@pytest.fixture(scope="module", name="stores")
-async def _stores() -> AsyncIterator[Memory]:
-    async with memory() as running:
-        await Quarantine(running.stores.redis).prepare()
-        yield running
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def tenant() -> str:
-    return f"t-{uuid4().hex[:8]}"
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Operators' commands over the whole chain, given by client or command line and followed to what came of them."""
 
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -40,12 +39,7 @@ async def _rig() -> AsyncIterator[Rig]:
 
 @pytest.fixture(scope="module")
 def folder(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A runtime folder in which commands find the rig, as they find a running stack."""
-    names = ("kafka", "fetch_wait_ms", "falkordb", "qdrant", "embeddings", "embeddings_model")
-    settings = {name: getattr(rig.settings, name) for name in names}
-    path = tmp_path_factory.mktemp("runtime")
-    (path / "stack.json").write_bytes(orjson.dumps({"pid": os.getpid(), "data": str(path), "settings": settings}))
-    return path
+    return rig.runtime(tmp_path_factory.mktemp("runtime"))
 
 
 def said(

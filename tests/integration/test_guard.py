@@ -1,9 +1,7 @@
 """Guard over a real Redis and a real quarantine: what it admits, holds and refuses, and that it decides once."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
@@ -11,7 +9,7 @@ from tests.guards import admitted, guard, handled, held, verdict
 from tests.held import Sent, about, carried_out, deciding, decision, sweep, values
 from tests.held import item as made
 from tests.incidents import incident
-from tests.memory import Memory, memory, read_incidents
+from tests.memory import Memory, read_incidents
 from tests.records import HIDDEN, NOW, SOURCE, Clock, record, signed
 from twiceshy.contracts import EXAMPLE_INCIDENTS
 from twiceshy.core.ids import derive
@@ -26,24 +24,6 @@ from twiceshy.stores.quarantine import Quarantine
 from twiceshy.stream.records import Record
 from twiceshy.stream.topics import TOPICS
 from workers.guard import Incoming, content_hash
-
-
-@pytest.fixture(scope="module", name="stores")
-async def _stores() -> AsyncIterator[Memory]:
-    async with memory() as running:
-        await Quarantine(running.stores.redis).prepare()
-        yield running
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def tenant() -> str:
-    """One of the test's own, so that its admissions are."""
-    return f"t-{uuid4().hex[:8]}"
 
 
 async def test_admitted_event_carries_the_settings_of_its_moment(stores: Memory, clock: Clock, tenant: str) -> None:

@@ -1,8 +1,7 @@
 """Decisions and expiries over a real quarantine: carried out once, and told in full, whatever comes between."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from uuid import uuid4
+from collections.abc import Sequence
 
 import pytest
 
@@ -17,11 +16,12 @@ from tests.held import (
     held,
     item,
     outcomes,
+    standing,
     sweep,
     values,
 )
 from tests.incidents import incident
-from tests.memory import Memory, memory
+from tests.memory import Memory
 from tests.records import NOW, Clock
 from twiceshy.core.canonical import held_lines
 from twiceshy.core.quarantine import DECIDED_ITEMS_MAX, digest
@@ -36,27 +36,6 @@ from workers.guard_sweep import SWEPT_MAX
 from workers.review import Earlier, reviewed
 
 GROUP = {"origin": "pagerduty", "subject": SUBJECT}
-
-
-@pytest.fixture(scope="module", name="stores")
-async def _stores() -> AsyncIterator[Memory]:
-    async with memory() as running:
-        await Quarantine(running.stores.redis).prepare()
-        yield running
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def tenant() -> str:
-    return f"t-{uuid4().hex[:8]}"
-
-
-async def standing(stores: Memory, tenant: str) -> list[IncidentQuarantined]:
-    return await Quarantine(stores.stores.redis).items(tenant)
 
 
 def entries(outputs: Sequence[Output]) -> list[EntryLogged]:

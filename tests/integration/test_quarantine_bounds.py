@@ -2,12 +2,24 @@
 
 from collections.abc import AsyncIterator
 from typing import Any, cast
-from uuid import uuid4
 
 import pytest
 
-from tests.held import SUBJECT, Sent, about, carried_out, deciding, decision, held, item, outcomes, sweep, values
-from tests.memory import Memory, memory
+from tests.held import (
+    SUBJECT,
+    Sent,
+    about,
+    carried_out,
+    deciding,
+    decision,
+    held,
+    item,
+    outcomes,
+    standing,
+    sweep,
+    values,
+)
+from tests.memory import Memory
 from tests.records import NOW, Clock
 from twiceshy.cli.quarantine_deciding import Deciding, Done, Wanted
 from twiceshy.core.quarantine import DECIDED_ITEMS_MAX, DECISIONS_KEPT
@@ -24,29 +36,8 @@ IDS_OF_A_RECORD = RECORD_BYTES_MAX // 100
 """So many ids of 97 characters, each with its quotes and its comma, are as long as a record may be."""
 
 
-@pytest.fixture(scope="module", name="stores")
-async def _stores() -> AsyncIterator[Memory]:
-    async with memory() as running:
-        await Quarantine(running.stores.redis).prepare()
-        yield running
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def tenant() -> str:
-    return f"t-{uuid4().hex[:8]}"
-
-
 def large(number: int, tenant: str, ids: int, **changes: Any) -> IncidentQuarantined:
     return item(number, tenant, flagged=("x" * 97,) * ids, **changes)
-
-
-async def standing(stores: Memory, tenant: str) -> list[IncidentQuarantined]:
-    return await Quarantine(stores.stores.redis).items(tenant)
 
 
 async def test_item_tells_of_its_newest_decisions_and_knows_each_that_there_was(

@@ -1,11 +1,9 @@
 """Quarantine over the whole chain, as a reviewer has it: looked at, decided on, and recalled or not."""
 
-import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from tests.cli import Ended, twiceshy
@@ -32,12 +30,7 @@ async def _rig() -> AsyncIterator[Rig]:
 
 @pytest.fixture(scope="module")
 def folder(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A runtime folder in which commands find the rig, as they find a running stack."""
-    names = ("kafka", "fetch_wait_ms", "falkordb", "qdrant", "embeddings", "embeddings_model")
-    settings = {name: getattr(rig.settings, name) for name in names}
-    path = tmp_path_factory.mktemp("runtime")
-    (path / "stack.json").write_bytes(orjson.dumps({"pid": os.getpid(), "data": str(path), "settings": settings}))
-    return path
+    return rig.runtime(tmp_path_factory.mktemp("runtime"))
 
 
 def suspicious(name: str, number: int = 0, **changes: Any) -> IncidentConcluded:

@@ -1,24 +1,14 @@
 """A rescan: what the present rules would decide otherwise, over a memory and a quarantine that older ones made."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-
-import pytest
 
 from tests.held import held, item
 from tests.incidents import incident
-from tests.memory import Memory, memory
+from tests.memory import Memory
 from tests.records import HIDDEN
 from twiceshy.events.quarantine import QuarantineReason, QuarantineState
 from twiceshy.stores.quarantine import Quarantine
 from workers.rescan import would_hold, would_pass
-
-
-@pytest.fixture(scope="module", name="stores")
-async def _stores() -> AsyncIterator[Memory]:
-    async with memory() as running:
-        await Quarantine(running.stores.redis).prepare()
-        yield running
 
 
 async def test_admitted_incident_that_the_present_rules_would_hold_is_told_with_its_rules(stores: Memory) -> None:
