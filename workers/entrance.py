@@ -5,11 +5,11 @@ tells of the rest.
 """
 
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
+from secrets import token_hex
 from typing import Any
 
 import orjson
@@ -153,7 +153,7 @@ def audit_output(audit: AuditRecorded, event_id: str) -> Output:
 def append(entry: EntryLogged) -> Output:
     """An entry for the log, in its tenant's order."""
     # Fresh for each append, so that compaction drops nothing but what a tombstone erases.
-    key = f"{entry.tenant}/{entry.event_id}/{uuid.uuid4()}".encode()
+    key = f"{entry.tenant}/{entry.event_id}/{token_hex(16)}".encode()
     return tenant_output(
         TOPICS.memory_log, entry, tenant=entry.tenant, key=key, event_id=entry.event_id, worker="guard"
     )

@@ -7,6 +7,7 @@ origin, once however often it is revised, and what goes over a limit is for a pe
 
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 
 from twiceshy.core.burst_limits import BurstLimits
@@ -55,6 +56,8 @@ def subjects(incident: IncidentConcluded) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_bounded(text) for text in (first, *claims)))
 
 
+# The same services and slots come again and again.
+@lru_cache(maxsize=1_024)
 def normalised(text: str) -> str:
     """``text`` with what can be varied for nothing taken out: case, width, accents, invisibles, spacing, and numbers.
 

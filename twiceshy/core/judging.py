@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from twiceshy.core.redact import Redactor
-from twiceshy.core.scan import Finding, cleaned, scan
+from twiceshy.core.scan import Finding, scanned
 from twiceshy.events.incident import IncidentConcluded
 
 
@@ -33,6 +33,6 @@ def judged(incident: IncidentConcluded, redactor: Redactor) -> Judged:
     Raises:
         SecretInKeyError: a name that has to stay as it is holds a secret.
     """
-    found = scan(incident)
-    redacted = redactor.incident(incident if found.findings else cleaned(incident))
+    found, readable = scanned(incident)
+    redacted = redactor.incident(readable)
     return Judged(redacted.incident, found.findings, found.risky, redacted.masked)

@@ -1,7 +1,7 @@
 """Characters that people cannot see or take for others, and the plain form of a text, on which rules are matched."""
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import re2
 
@@ -121,6 +121,7 @@ class _Signs(dict[int, str]):
 _FOLDS = _Folds(dict.fromkeys(_DROPPED, ""))
 _SIGNS = _Signs({ord(letter): sign for sign, letters in _PLAIN_SIGNS.items() for letter in letters})
 _ASCII_SIGNS = bytes(ord(_SIGNS[code]) if code < 0x80 else code for code in range(0x100))
+_ASCII = frozenset(map(chr, range(0x80)))
 _ANSI_OPENER = "\x1b["
 _ANSI_NUMBERS = "0123456789;?"
 _HAS_CONTROLS = re2.compile(r"[\x00-\x08\x0E-\x1F\x7F]")
@@ -176,13 +177,18 @@ def folded(text: str) -> str:
     Each character by itself, so that a text that is joined by line's ends is folded as its parts are. Raises
     UnreadableError.
     """
+    return folded_with_letters(text)[0]
+
+
+def folded_with_letters(text: str) -> tuple[str, frozenset[str]]:
+    """`folded`, and the characters that are in what it returns, maybe among others: to find them takes long."""
     if text.isascii():
         if not text.isprintable() and _HAS_CONTROLS.search(text.encode()):
-            text = _exchanged(_uncoloured(text), _FOLDS)
-        return text.lower()
+            text = _exchanged(_uncoloured(text), _FOLDS)[0]
+        return text.lower(), _ASCII
     text = _uncoloured(text).lower()
     if _HAS_PARTS.search(text.encode()):
-        _changed(text, _FOLDS)
+        _changed(set(text), _FOLDS)
         text = unicodedata.normalize("NFC", _replaced(text, _MARKS))
     return _exchanged(text, _FOLDS)
 
@@ -200,10 +206,14 @@ def _uncoloured(text: str) -> str:
     return "".join(kept)
 
 
-def worded(plain: str) -> str:
+def worded(plain: str, letters: Collection[str] = ()) -> str:
     """A folded text with a sign for each character between words: a stop for what ends a sentence, a colon for what
-    announces or quotes, a line's end as it is, and a blank for the rest."""
-    return plain.encode().translate(_ASCII_SIGNS).decode() if plain.isascii() else _exchanged(plain, _SIGNS)
+    announces or quotes, a line's end as it is, and a blank for the rest.
+
+    ``letters`` are all that the text consists of, if that is known."""
+    if plain.isascii():
+        return plain.encode().translate(_ASCII_SIGNS).decode()
+    return _exchanged(plain, _SIGNS, letters)[0]
 
 
 def untwinned(plain: str) -> str:
@@ -266,20 +276,20 @@ def _directs(before: str, after: str) -> bool:
     return not (before.isascii() and before.isalnum() and after.isascii() and after.isalnum())
 
 
-def _exchanged(text: str, signs: Mapping[int, str]) -> str:
-    """``text.translate(signs)``, which takes long unless all is ASCII, by way of the few characters that change.
+def _exchanged(text: str, signs: Mapping[int, str], letters: Collection[str] = ()) -> tuple[str, frozenset[str]]:
+    """``text.translate(signs)``, which takes long unless all is ASCII, by way of the few characters that change; and
+    the characters of the result.
 
     Raises UnreadableError when they are too many.
     """
-    changed = _changed(text, signs)
-    if len(changed) > _REPLACED_ONE_BY_ONE_MAX:
-        return text.translate(signs)
-    return _replaced(text, changed)
+    letters = letters or set(text)
+    changed = _changed(letters, signs)
+    text = text.translate(signs) if len(changed) > _REPLACED_ONE_BY_ONE_MAX else _replaced(text, changed)
+    return text, frozenset("".join(changed.get(letter, letter) for letter in letters))
 
 
-def _changed(text: str, signs: Mapping[int, str]) -> dict[str, str]:
-    """The characters of ``text`` that are not what they are read as. Raises UnreadableError when they are too many."""
-    letters = set(text)
+def _changed(letters: Collection[str], signs: Mapping[int, str]) -> dict[str, str]:
+    """The letters that are not what they are read as. Raises UnreadableError when they are too many."""
     if len(letters) > _LETTERS_MAX:
         raise UnreadableError
     changed = {letter: sign for letter in letters if (sign := signs[ord(letter)]) != letter}

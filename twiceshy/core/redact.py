@@ -15,7 +15,7 @@ import base64
 import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -51,8 +51,7 @@ class Redacted:
     masked: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Slot:
+class _Slot(NamedTuple):
     """Where in the incident's body a text stands."""
 
     holder: Any
@@ -80,7 +79,7 @@ class Redactor:
         body = incident.model_dump(mode="python")
         keys = _keys(body)
         refuse_secrets(keys)
-        slots = list(_slots(body))
+        slots = _slots(body)
         masking = Masking(self._rules, (entity.ref for entity in incident.entities if entity.type not in _PEOPLE))
         labels = body["labels"]
         fields = [Field(slot.holder[slot.at], slot.chars_max, slot.name) for slot in slots]
@@ -163,11 +162,11 @@ class Redactor:
         return fingerprint if shown else incident.concluded_at.isoformat()
 
 
-def _slots(body: dict[str, Any]) -> Iterator[_Slot]:
+def _slots(body: dict[str, Any]) -> list[_Slot]:
     """Every text of an incident that is masked in its place, the title first."""
-    yield _Slot(body, "title", _TITLE_CHARS_MAX)
     cause, evidence = body["cause"] or {}, body["evidence"] or {}
     one_by_one = (
+        (body, ("title",), _TITLE_CHARS_MAX),
         (body, ("summary", "resolution", "fault_signature"), TEXT_CHARS_MAX),
         (cause, ("statement",), TEXT_CHARS_MAX),
         (body, ("details",), DETAILS_CHARS_MAX),
@@ -176,17 +175,17 @@ def _slots(body: dict[str, Any]) -> Iterator[_Slot]:
         (body, ("severity",), NAME_CHARS_MAX),
         (body["origin"], ("event_id",), NAME_CHARS_MAX),
     )
-    for holder, names, chars_max in one_by_one:
-        yield from (_Slot(holder, name, chars_max) for name in names if holder.get(name))
+    slots = [_Slot(holder, name, limit) for holder, names, limit in one_by_one for name in names if holder.get(name)]
     for name, limit in (("steps", TEXT_CHARS_MAX), ("links", None)):
         body[name] = list(body[name])
-        yield from (_Slot(body[name], index, limit) for index in range(len(body[name])))
-    yield from (_Slot(mistake, "statement", TEXT_CHARS_MAX) for mistake in body["mistakes"])
-    yield from (_Slot(entity, "ref", NAME_CHARS_MAX, identity=True) for entity in body["entities"])
+        slots += [_Slot(body[name], index, limit) for index in range(len(body[name]))]
+    slots += [_Slot(mistake, "statement", TEXT_CHARS_MAX) for mistake in body["mistakes"]]
+    slots += [_Slot(entity, "ref", NAME_CHARS_MAX, identity=True) for entity in body["entities"]]
     for fact in body["facts"]:
-        yield _Slot(fact, "subject", NAME_CHARS_MAX, identity=True)
-        yield _Slot(fact, "object", NAME_CHARS_MAX, name=fact["predicate"])
-    yield from (_Slot(ref, name, NAME_CHARS_MAX) for ref in body["code_refs"] for name in ("repo", "path"))
+        slots.append(_Slot(fact, "subject", NAME_CHARS_MAX, identity=True))
+        slots.append(_Slot(fact, "object", NAME_CHARS_MAX, name=fact["predicate"]))
+    slots += [_Slot(ref, name, NAME_CHARS_MAX) for ref in body["code_refs"] for name in ("repo", "path")]
+    return slots
 
 
 def _keys(body: dict[str, Any]) -> dict[str, str]:

@@ -7,8 +7,10 @@ value go with it, and the rest of them stay.
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from functools import lru_cache
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 from twiceshy.core.redact_names import names_secret
 from twiceshy.core.redact_opaque import random_looking
@@ -43,8 +45,7 @@ _PASSES_MAX = 4
 _CUT = "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A text of an event, its greatest length, and what its producer called it where that says what it is."""
 
     text: str
@@ -58,7 +59,7 @@ class Masking:
     def __init__(self, rules: Rules, things: Iterable[str] = ()) -> None:
         """``things``: what the event says is a thing, such as a service; nobody is called that."""
         self._rules = rules
-        self._things = frozenset(_encoded(thing).lower() for thing in things)
+        self._things = tuple(things)
         self._placeholders: dict[bytes, bytes] = {}
         self._numbers: Counter[str] = Counter()
         self.secrets: set[bytes] = set()
@@ -106,27 +107,35 @@ class Masking:
 
     def _found(self, fields: Sequence[Field], texts: Sequence[bytes]) -> list[list[Span]]:
         """What to mask in each text. Where there is too much to look at, long texts are masked whole."""
-        for bytes_max in (None, _LONG_FIELD_BYTES, 0):
-            withheld = [bytes_max is not None and len(text) > bytes_max for text in texts]
-            try:
-                found = self._spans(fields, [b"" if held else text for held, text in zip(withheld, texts, strict=True)])
-            except TooManyError:
-                continue
-            whole = [[Span(0, len(text), "text", EXACT)] for text in texts]
-            return [whole[index] if held else found[index] for index, held in enumerate(withheld)]
+        with suppress(TooManyError):
+            return self._spans(fields, texts)
+        for bytes_max in (_LONG_FIELD_BYTES, 0):
+            shorter = [text if len(text) <= bytes_max else b"" for text in texts]
+            with suppress(TooManyError):
+                found = self._spans(fields, shorter)
+                return [
+                    spans if len(text) <= bytes_max else [Span(0, len(text), "text", EXACT)]
+                    for text, spans in zip(texts, found, strict=True)
+                ]
         raise AssertionError("empty texts hold nothing")
 
     def _spans(self, fields: Sequence[Field], texts: Sequence[bytes]) -> list[list[Span]]:
-        starts = list(accumulate((len(text) + len(FIELD_END) for text in texts), initial=0))
         joined = FIELD_END.join(texts)
         seen = Bared(joined)
         spans = self._rules.spans(seen.text)
         # What cannot be seen may also be all that sets a value apart from the letters beside it.
-        standing = _named(fields, texts, starts) + ([] if seen.is_whole else self._rules.spans(joined))
+        standing = [] if seen.is_whole else self._rules.spans(joined)
+        starts = list(accumulate((len(text) + len(FIELD_END) for text in texts), initial=0))
+        standing += _named(fields, texts, starts)
+        if not (spans or standing):
+            return [[] for _ in texts]
         spans += map(seen.within, standing)
         spans = [span for span in settled(spans) if _holds_value(seen.text[span.start : span.end])]
-        if self._things:
-            spans = [span for span in spans if span.kind != "user" or not self._is_thing(seen.text, span)]
+        if self._things and any(span.kind == "user" for span in spans):
+            things = {_encoded(thing).lower() for thing in self._things}
+            spans = [
+                span for span in spans if span.kind != "user" or seen.text[span.start : span.end].lower() not in things
+            ]
         self._remember(seen.text, spans)
         spans = settled([*spans, *self._spread(seen.text, spans)])
         by_field: list[list[Span]] = [[] for _ in texts]
@@ -136,9 +145,6 @@ class Masking:
             if _holds_value(texts[index][span.start - starts[index] : end]):
                 by_field[index].append(Span(span.start - starts[index], end, span.kind, span.rank))
         return by_field
-
-    def _is_thing(self, text: bytes, span: Span) -> bool:
-        return text[span.start : span.end].lower() in self._things
 
     def _remember(self, joined: bytes, spans: Iterable[Span]) -> None:
         """Keeps what is a secret for sure, by its shape or by its name and its looks: no name may hold one of these."""
@@ -203,10 +209,15 @@ def _named(fields: Sequence[Field], texts: Sequence[bytes], starts: Sequence[int
     """The whole text of each field whose name says that it holds a secret."""
     spans = []
     for field, text, start in zip(fields, texts, starts, strict=False):
-        kind = names_secret(_plain(_encoded(field.name)).decode(errors="replace")) if field.name and text else None
-        if kind is not None and worth_masking(field.text):
+        if field.name and text and (kind := _secret_named(field.name)) and worth_masking(field.text):
             spans.append(Span(start, start + len(text), kind, NAMED))
     return spans
+
+
+# Most events have the same few predicates and labels.
+@lru_cache(maxsize=128)
+def _secret_named(name: str) -> str | None:
+    return names_secret(_plain(_encoded(name)).decode(errors="replace"))
 
 
 def _holds_value(text: bytes) -> bool:

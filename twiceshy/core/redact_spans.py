@@ -7,9 +7,12 @@ Texts are UTF-8 here, so that a span is an offset that needs no counting.
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 import re2
+
+from twiceshy.core.one_pass import one_pass
 
 FIELD_END = b"\n\0\n"
 """What stands between the fields of an event when they are searched as one text. No rule's value spans it."""
@@ -75,7 +78,11 @@ def shape(kind: str, hint: str, pattern: str, rank: int = EXACT, accept: Accept 
     expression = compiled(pattern)
 
     def find(text: bytes) -> Iterator[Span | None]:
-        for match in expression.finditer(text):
+        # Counted before any of them is looked at, which may take long.
+        matches = list(islice(expression.finditer(text), CANDIDATES_MAX + 1))
+        if len(matches) > CANDIDATES_MAX:
+            raise TooManyError
+        for match in matches:
             accepted = accept(match)
             yield Span(*accepted, kind, rank) if accepted else None
 
@@ -90,22 +97,19 @@ class Rules:
     """Rules that look through a text together."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        options = re2.Options()
-        options.log_errors = False
         self._literal = [rule for rule in rules if _LITERALS.fullmatch(rule.hint.encode())]
-        self._probed = [(compiled(rule.hint), rule) for rule in rules if rule not in self._literal]
-        self._literals = re2.Set.SearchSet(options)
-        for rule in self._literal:
-            self._literals.Add("|".join(map(re2.escape, rule.hint.split("|"))).encode())
-        self._literals.Compile()
+        self._probed = [(one_pass([rule.hint]), rule) for rule in rules if rule not in self._literal]
+        self._any_probed = compiled("|".join(f"(?:{rule.hint})" for _, rule in self._probed))
+        self._literals = one_pass("|".join(map(re2.escape, rule.hint.split("|"))) for rule in self._literal)
 
     def _hinted(self, text: bytes) -> Iterator[Rule]:
         folded = text.lower()
         for index in self._literals.Match(folded) or ():
             yield self._literal[index]
-        for hint, rule in self._probed:
-            if hint.search(folded) is not None:
-                yield rule
+        if self._any_probed.search(folded):
+            for hint, rule in self._probed:
+                if hint.Match(folded):
+                    yield rule
 
     def spans(self, text: bytes) -> list[Span]:
         """Every span that any rule finds, as they are found. Raises `TooManyError`."""

@@ -13,22 +13,24 @@ from `LINE` on the incident is held. It fails closed: what cannot be read to the
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import permutations
 from typing import Any
 
 import re2
 
 from twiceshy.core import scan_commands, scan_languages, scan_markup, scan_passives, scan_personas, scan_rules
 from twiceshy.core.letters import STRUCTURES, UnreadableError, folded, structures, unleeted, untwinned, visible, worded
+from twiceshy.core.one_pass import one_pass
 from twiceshy.core.risky import kinds
 from twiceshy.core.scan_patterns import LINE, MEDIUM, STRONG
 from twiceshy.core.scan_search import Page, Searcher
-from twiceshy.core.views import Budget, View, decoded, unmarked
+from twiceshy.core.views import Budget, View, decodable, decoded, unmarked
 from twiceshy.events.incident import IncidentConcluded
 
 _HEAD_CHARS = 200
 _SPLIT_CHARS = 60
 """Of a field's end and of another one's beginning, which is more than an order to drop orders has."""
+_LONG_CHARS = 32 * 1024
+"""A longer text is searched no further once it is held: more reasons would cost what an attacker makes them cost."""
 _BARRIER = View("", ".")
 _FIELDS_BESIDE_TITLE = ("summary", "resolution", "details", "fault_signature", "cause.statement", "steps.0", "labels.0")
 
@@ -38,13 +40,19 @@ _ON_WORDS = (*scan_rules.RULES, *scan_passives.RULES, *scan_personas.RULES, *sca
 _ON_MARKUP = (*scan_markup.RULES, *scan_commands.RULES)
 _RULES = (*_ON_WORDS, *_ON_MARKUP)
 _SEVERITIES = {rule.name: rule.severity for rule in _RULES}
-_WORDS = Searcher(_ON_WORDS)
-_MARKUP = Searcher(_ON_MARKUP)
+_WORDS = Searcher(
+    _ON_WORDS,
+    ("agent_directive", "answer_steering"),
+    ("trust_forging", "concealment"),
+    ("prompt_leak", "guardrail_evasion"),
+)
+_MARKUP = Searcher(_ON_MARKUP, ("agent_directive", "role_forging", "label_forging", "tool_call", "dangerous_command"))
 
 _DISGUISED = (
     "ignore disregard forget override instruct prompt previous system pretend assistant reveal always never secret user"
 ).split()
 """Words of which there are more in a trick out of its disguise."""
+_DISGUISED_IN = one_pass(_DISGUISED)
 
 _PROSE = re2.compile(r"(?:\b[a-z']{2,15}[ ,]{1,2}){5}")
 
@@ -74,14 +82,19 @@ _NOT_SCANNABLE = Scan((Finding("not-scannable", "unreadable", ""),), ())
 
 def scan(incident: IncidentConcluded) -> Scan:
     """What is found in an incident as received. Never raises: what fails is a finding."""
+    return scanned(incident)[0]
+
+
+def scanned(incident: IncidentConcluded) -> tuple[Scan, IncidentConcluded]:
+    """`scan` of an incident, and the incident as it may be admitted: `cleaned`, unless it is held."""
     try:
         read = strings(incident.model_dump(mode="python"))
         found = _scan((*read, *_joined(read)))
-        if not found.findings and not all(view.text.isascii() for view in read):
-            cleaned(incident)
+        if found.findings or all(view.text.isascii() for view in read):
+            return found, incident
+        return found, cleaned(incident)
     except Exception:  # noqa: BLE001 - whatever made the scan fail may have been made to
-        return _NOT_SCANNABLE
-    return found
+        return _NOT_SCANNABLE, incident
 
 
 def scan_text(text: str) -> Scan:
@@ -98,8 +111,6 @@ def cleaned(incident: IncidentConcluded) -> IncidentConcluded:
     Raises ValueError (pydantic's is one) when a name or a title would be left blank, or two labels with one key; `scan`
     holds such incidents.
     """
-    if incident.model_dump_json().isascii():
-        return incident
     said = incident.model_dump(mode="python")
     plain = _visible(said)
     return incident if plain == said else IncidentConcluded.model_validate(plain)
@@ -108,48 +119,51 @@ def cleaned(incident: IncidentConcluded) -> IncidentConcluded:
 def strings(value: Mapping[str, Any]) -> list[View]:
     """Every string in ``value`` with the path that leads to it. A label is named by its position: its key is a text."""
     read: list[View] = []
-    for name, part in value.items():
-        if isinstance(part, str):
-            read.append(View(name, part))
-        elif name == "labels":
-            for index, (key, text) in enumerate(part.items()):
-                read += (View(f"labels.{index}:key", key), View(f"labels.{index}", text))
-        elif isinstance(part, dict):
-            read += _within(name, strings(part))
-        elif isinstance(part, tuple):
-            for index, each in enumerate(part):
-                read += (
-                    [View(f"{name}.{index}", each)]
-                    if isinstance(each, str)
-                    else _within(f"{name}.{index}", strings(each))
-                )
+    _read(value, "", read)
     return read
 
 
-def _within(name: str, read: Iterable[View]) -> Iterator[View]:
-    return (View(f"{name}.{view.where}", view.text) for view in read)
-
-
-def _joined(read: Sequence[View]) -> Iterator[View]:
-    """Fields put side by side between which a payload may be split, where they are not neighbours already."""
-    labels = [view for view in read if view.where.startswith("labels.")]
-    for keys in (True, False):
-        yield _BARRIER
-        yield from (view for view in labels if view.where.endswith(":key") == keys)
-    by_name = {view.where: view for view in read}
-    title = by_name["title"]
-    for name in _FIELDS_BESIDE_TITLE:
-        if beside := by_name.get(name):
-            yield _BARRIER
-            yield title
-            yield View(name, beside.text[:_HEAD_CHARS])
-    for first, second in permutations(filter(None, map(by_name.get, _FIELDS_IN_PAIRS)), 2):
-        # No rule reaches over the end of a sentence.
-        if first.text.rstrip().endswith((".", "!", "?")):
+def _read(value: Mapping[str, Any], path: str, read: list[View]) -> None:
+    for name, part in value.items():
+        if not part:
             continue
-        yield _BARRIER
-        yield View(first.where, first.text[-_SPLIT_CHARS:])
-        yield View(second.where, second.text[:_SPLIT_CHARS])
+        if isinstance(part, str):
+            read.append(View(path + name, part))
+        elif name == "labels":
+            for index, (key, text) in enumerate(part.items()):
+                read += (View(f"{path}labels.{index}:key", key), View(f"{path}labels.{index}", text))
+        elif isinstance(part, dict):
+            _read(part, f"{path}{name}.", read)
+        elif isinstance(part, tuple):
+            for index, each in enumerate(part):
+                if isinstance(each, str):
+                    read.append(View(f"{path}{name}.{index}", each))
+                else:
+                    _read(each, f"{path}{name}.{index}.", read)
+
+
+def _joined(read: Sequence[View]) -> list[View]:
+    """Fields put side by side between which a payload may be split, where they are not neighbours already."""
+    places = {view.where: place for place, view in enumerate(read)}
+    joined: list[View] = []
+    if labels := [view for view in read if view.where.startswith("labels.")]:
+        # Keys and values of labels take turns.
+        joined += (_BARRIER, *labels[::2], _BARRIER, *labels[1::2])
+    title = places["title"]
+    for name in _FIELDS_BESIDE_TITLE:
+        if places.get(name, title + 1) != title + 1:
+            joined += (_BARRIER, read[title], View(name, read[places[name]].text[:_HEAD_CHARS]))
+    paired = [places[name] for name in _FIELDS_IN_PAIRS if name in places]
+    for first in paired:
+        where, text, _ = read[first]
+        # No rule reaches over the end of a sentence.
+        if text.rstrip().endswith((".", "!", "?")):
+            continue
+        end = View(where, text[-_SPLIT_CHARS:])
+        for second in paired:
+            if second not in (first, first + 1):
+                joined += (_BARRIER, end, View(read[second].where, read[second].text[:_SPLIT_CHARS]))
+    return joined
 
 
 def _scan(read: Sequence[View]) -> Scan:
@@ -157,8 +171,10 @@ def _scan(read: Sequence[View]) -> Scan:
     risky: tuple[str, ...] = ()
     try:
         budget, page = Budget(), Page(read)
-        for finding in _findings(read, page, budget):
+        for finding in _findings(page, budget):
             found.append(finding)
+            if len(page.text) > _LONG_CHARS and _score(found) >= LINE:
+                break
         risky = kinds(page.text, budget)
     except UnreadableError:
         found.append(Finding("more-than-can-be-read", "unreadable", ""))
@@ -167,17 +183,20 @@ def _scan(read: Sequence[View]) -> Scan:
     return Scan(tuple(findings) if _score(findings) >= LINE else (), risky)
 
 
-def _findings(read: Sequence[View], page: Page, budget: Budget) -> Iterator[Finding]:
-    """All that is found in ``read`` and in what it says when decoded. Raises UnreadableError."""
-    yield from _structures(read)
+def _findings(page: Page, budget: Budget) -> Iterator[Finding]:
+    """All that is found on a page and in what it says when decoded. Raises UnreadableError."""
+    yield from _structures(page)
     yield from _found(page, budget)
-    bare = list(_bare(read)) if _disguises(page.text, unmarked(page.text)) else []
-    if deeper := [*bare, *decoded(read, budget)]:
-        yield from _structures(deeper)
+    deeper = list(_bare(page.views)) if _disguises(page.text, unmarked(page.text)) else []
+    if decodable(page.joined):
+        deeper += decoded(page.views, budget)
+    if deeper:
+        below = Page(deeper)
+        yield from _structures(below)
         for view in deeper:
             if view.coding not in ("escapes", "markup") and _PROSE.search(folded(view.text).encode()):
                 yield Finding("text-in-a-blob", "encoded_text", view.where)
-        yield from _found(Page(deeper), budget)
+        yield from _found(below, budget)
 
 
 def _bare(read: Iterable[View]) -> Iterator[View]:
@@ -188,15 +207,17 @@ def _bare(read: Iterable[View]) -> Iterator[View]:
             yield View(view.where, plain, "markup")
 
 
-def _structures(views: Iterable[View]) -> Iterator[Finding]:
-    for view in views:
+def _structures(page: Page) -> Iterator[Finding]:
+    if page.joined.isascii():
+        return
+    for view in page.views:
         if not view.text.isascii():
             yield from (Finding(rule, "unicode", view.where) for rule in structures(view.text))
 
 
 def _found(page: Page, budget: Budget) -> Iterator[Finding]:
     """What the rules find on a page: as it is, and with look-alikes, and digits for letters, as what they look like."""
-    text, words = page.text, worded(page.text)
+    text, words = page.text, worded(page.text, page.letters)
     searches = [(_MARKUP, text), (_WORDS, words)]
     latin, spelled = untwinned(words), unleeted(text)
     if _disguises(words, latin):
@@ -218,7 +239,8 @@ def _found(page: Page, budget: Budget) -> Iterator[Finding]:
 def _disguises(text: str, plain: str) -> bool:
     if plain == text:
         return False
-    return any(word in plain and plain.count(word) > text.count(word) for word in _DISGUISED)
+    present = _DISGUISED_IN.Match(plain.encode()) or ()
+    return any(plain.count(word) > text.count(word) for word in map(_DISGUISED.__getitem__, present))
 
 
 def _score(findings: Iterable[Finding]) -> int:

@@ -14,7 +14,7 @@ import re2
 from twiceshy.core.letters import UnreadableError
 
 DEPTH_MAX = 3
-DECODED_CHARS_MAX = 150_000
+DECODED_CHARS_MAX = 100_000
 CANDIDATES_MAX = 3_000
 """Different runs that may be base64 or hexadecimal. A stack trace of 96 kB has up to 2,000 of them."""
 RUN_CHARS_MIN = 15
@@ -44,11 +44,17 @@ _ENTITY = re2.compile(r"&(?:#[0-9]{2,9}|#[xX][0-9A-Fa-f]{2,8}|[A-Za-z]{2,31};)")
 _PERCENT = re2.compile(r"%[0-9A-Fa-f]{2}")
 _OCTAL = re2.compile(r"(?:\\[0-7]{3}){3}")
 _QUOTED_PRINTABLE = re2.compile(r"(?:=[0-9A-Fa-f]{2}){3}")
+_BLOB = re2.compile(f"[A-Za-z0-9+/_-]{{{_BASE64_CHARS_MIN}}}")
+_ANY_CODING = re2.compile(
+    "|".join(each.pattern for each in (_BASE64_OF_ASCII, _BLOB, _HEX, _SPACED, _QUOTED_PRINTABLE))
+)
 _OCTALS = {f"{code:03o}": chr(code) for code in range(0x100)}
 _PAIRS = frozenset(map("".join, product(hexdigits, repeat=2)))
 _REPEATS = [2**power for power in reversed(range(12))]
 _WITHIN_WORDS = ("-\r\n", "-\n", "-", "\u2010", "\u2011", "*", "_", "~", "`")
 _TAG_CHARS_MAX = 200
+_TAGS_MAX = 10_000
+"""A page of 256 kB has half as many."""
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 _CONTROLS = bytes(code for code in range(0x20) if code not in b"\t\n\r\x1b")
 
@@ -84,8 +90,6 @@ def decoded(views: Iterable[View], budget: Budget) -> list[View]:
     Raises UnreadableError when there is more to decode than the budget allows, or to another depth.
     """
     layer, found = [view for view in views if _long_enough(view.text)], list[View]()
-    if not _decodable("\n".join(view.text for view in layer)):
-        return found
     seen = {view.text for view in layer}
     for _ in range(DEPTH_MAX):
         layer = _deeper(layer, seen, budget)
@@ -96,9 +100,14 @@ def decoded(views: Iterable[View], budget: Budget) -> list[View]:
 
 
 def unmarked(text: str) -> str:
-    """``text`` without what can stand within a word unseen: tags, emphasis, and hyphens, also at a line's end."""
+    """``text`` without what can stand within a word unseen: tags, emphasis, and hyphens, also at a line's end.
+
+    Raises UnreadableError when there are too many tags.
+    """
     if "<" in text:
         first, *rest = text.split("<")
+        if len(rest) > _TAGS_MAX:
+            raise UnreadableError
         text = first + "".join(_after_tag(part) for part in rest)
     for sign in _WITHIN_WORDS:
         text = text.replace(sign, "")
@@ -114,13 +123,12 @@ def _long_enough(text: str) -> bool:
     return len(text) >= RUN_CHARS_MIN or "%" in text or "&" in text or "\\" in text
 
 
-def _decodable(text: str) -> bool:
+def decodable(text: str) -> bool:
+    """Whether there may be anything to decode in a text: cheaper than `decoded`, and True of all that it decodes."""
     if "%" in text or "&" in text or "\\" in text:
         return True
     data = text.encode()
-    if any(pattern.search(data) for pattern in (_BASE64_OF_ASCII, _HEX, _SPACED, _QUOTED_PRINTABLE)):
-        return True
-    if max(map(len, data.translate(_APART).split()), default=0) >= _BASE64_CHARS_MIN:
+    if _ANY_CODING.search(data):
         return True
     return _BASE64_OF_ASCII.search(data.translate(None, _BETWEEN_PARTS)) is not None
 
@@ -202,7 +210,8 @@ def _character(sign: str, part: str, digits: int) -> str:
 
 def _from_base64(data: bytes, budget: Budget) -> Iterator[str]:
     """The texts in runs of base64 of either alphabet, padded or not, in one piece or in parts."""
-    apart = [run for run in dict.fromkeys(data.translate(_APART).split()) if len(run) > RUN_CHARS_MIN]
+    long_enough = [run for run in data.translate(_APART).split() if len(run) > RUN_CHARS_MIN]
+    apart = list(dict.fromkeys(long_enough))
     together = data.translate(None, _BETWEEN_PARTS)
     runs = _runs(_BASE64_OF_ASCII, b" ".join(apart), budget) | _runs(_BASE64_OF_ASCII, together, budget)
     for run in runs:
@@ -239,9 +248,11 @@ def _from_hex(data: bytes, budget: Budget) -> Iterator[str]:
 
 
 def _text(data: bytes, errors: str) -> str | None:
-    for offset, order in ((1, "le"), (0, "be")):
-        if data[offset::2].count(0) > len(data) // 3:
-            return data.decode(f"utf-16-{order}", "replace")
+    zeros_min = len(data) // 3 + 1
+    if data.count(0) >= zeros_min:
+        for offset, order in ((1, "le"), (0, "be")):
+            if data[offset::2].count(0) >= zeros_min:
+                return data.decode(f"utf-16-{order}", "replace")
     if len(data.translate(None, _CONTROLS)) < 0.9 * len(data):
         return None
     try:

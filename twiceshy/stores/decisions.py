@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 from redis.asyncio import Redis
@@ -85,46 +86,58 @@ local function burst(window, limit, first, time, gone, keep)
   return count
 end
 
-local known = redis.call('GET', KEYS[1])
-if known then
-  return known
-end
-local now, verdict, event_id = tonumber(ARGV[1]), ARGV[2], ARGV[3]
-local last = tonumber(redis.call('GET', KEYS[2]) or '0')
-local admitted_at = string.format('%.0f', math.max(last + 1, now))
-redis.call('SET', KEYS[2], admitted_at)
-local bursts, flagged, listed = {}, {}, {}
-if ARGV[4] then
-  local told = cjson.decode(ARGV[4])
-  local at = told.at == cjson.null and now or told.at
-  local time, gone = string.format('%.0f', at), string.format('%.0f', at - told.window_ms)
-  local first = redis.call('GET', KEYS[3]) or event_id
-  redis.call('SET', KEYS[3], first, 'EX', told.keep)
-  for number, window in ipairs(told.windows) do
-    local limit, kind, name = window[1], window[2], window[3]
-    local count = burst(KEYS[3 + number], limit, first, time, gone, told.keep)
-    if count then
-      verdict = 'hold'
-      bursts[#bursts + 1] = {kind, name, count}
-      for _, id in ipairs(kind == 'subject' and redis.call('ZRANGE', KEYS[3 + number], 0, -1) or {}) do
-        local decided = redis.call('GET', 'DECIDED' .. id) or ''
-        if not listed[id] and not string.find(decided, ' hold', 1, true) then
-          listed[id] = true
-          flagged[#flagged + 1] = id
+local function decided(one)
+  local known = redis.call('GET', 'DECIDED' .. one.event_id)
+  if known then
+    return known
+  end
+  local now, verdict = tonumber(ARGV[2]), one.verdict
+  local last = tonumber(redis.call('GET', 'LAST' .. one.tenant) or '0')
+  local admitted_at = string.format('%.0f', math.max(last + 1, now))
+  redis.call('SET', 'LAST' .. one.tenant, admitted_at)
+  local bursts, flagged, listed = {}, {}, {}
+  if one.windows then
+    local at = one.at == cjson.null and now or one.at
+    local time, gone = string.format('%.0f', at), string.format('%.0f', at - one.window_ms)
+    local first = redis.call('GET', 'BURST' .. one.incident) or one.event_id
+    redis.call('SET', 'BURST' .. one.incident, first, 'EX', one.keep)
+    for _, window in ipairs(one.windows) do
+      local key, limit, kind, name = 'BURST' .. window[1], window[2], window[3], window[4]
+      local count = burst(key, limit, first, time, gone, one.keep)
+      if count then
+        verdict = 'hold'
+        bursts[#bursts + 1] = {kind, name, count}
+        for _, id in ipairs(kind == 'subject' and redis.call('ZRANGE', key, 0, -1) or {}) do
+          local before = redis.call('GET', 'DECIDED' .. id) or ''
+          if not listed[id] and not string.find(before, ' hold', 1, true) then
+            listed[id] = true
+            flagged[#flagged + 1] = id
+          end
         end
       end
     end
   end
+  local answer = admitted_at .. ' ' .. verdict
+  if #bursts > 0 then
+    answer = answer .. ' ' .. cjson.encode({bursts, #flagged > 0 and flagged or cjson.null})
+  end
+  redis.call('SET', 'DECIDED' .. one.event_id, answer, 'EX', KEPT_SECONDS)
+  return answer
 end
-local decided = admitted_at .. ' ' .. verdict
-if #bursts > 0 then
-  decided = decided .. ' ' .. cjson.encode({bursts, #flagged > 0 and flagged or cjson.null})
+
+local answers = {}
+for number, one in ipairs(cjson.decode(ARGV[1])) do
+  answers[number] = decided(one)
 end
-redis.call('SET', KEYS[1], decided, 'EX', KEPT_SECONDS)
-return decided
+return answers
 """
-_DECIDED = "twiceshy:decided:"
-_CONSTANTS = {"OVER_KEPT": OVER_KEPT, "DECIDED": _DECIDED, "KEPT_SECONDS": DECISIONS_KEPT_DAYS * _DAY_SECONDS}
+_CONSTANTS = {
+    "OVER_KEPT": OVER_KEPT,
+    "KEPT_SECONDS": DECISIONS_KEPT_DAYS * _DAY_SECONDS,
+    "DECIDED": "twiceshy:decided:",
+    "LAST": "twiceshy:admitted:",
+    "BURST": "twiceshy:burst:",
+}
 for _name, _value in _CONSTANTS.items():
     _DECIDE = _DECIDE.replace(_name, str(_value))
 _DECIDE_SHA = hashlib.sha1(_DECIDE.encode(), usedforsecurity=False).hexdigest()
@@ -155,34 +168,27 @@ class Decisions:
         return [_decided(answer) for answer in answers]
 
     async def _run(self, asked: Sequence[Asked], now_ms: int) -> list[str]:
-        pipeline = self._redis.pipeline(transaction=False)
-        for one in asked:
-            keys = [f"{_DECIDED}{one.event_id}", f"twiceshy:admitted:{one.tenant}"]
-            told = []
-            if one.counted is not None:
-                keys += _window_keys(one.counted)
-                told = [_window_arguments(one.counted)]
-            pipeline.evalsha(_DECIDE_SHA, len(keys), *keys, now_ms, one.verdict, one.event_id, *told)
-        answers: list[str] = await pipeline.execute()
+        # All in one argument: a command for each, and in it an argument for each window, costs the client more than
+        # guard's rules do.
+        told = orjson.dumps([_told(one) for one in asked])
+        answers: list[str] = await self._redis.evalsha(_DECIDE_SHA, 0, told, now_ms)
         return answers
 
 
-def _window_keys(counted: Counted) -> list[str]:
-    return [f"twiceshy:burst:{key}" for key in (counted.incident, *(window.key for window in counted.windows))]
-
-
-def _window_arguments(counted: Counted) -> bytes:
-    """What the script is told of the windows, as one argument: the client takes its time for each."""
-    return orjson.dumps(
-        {
-            "at": counted.at_ms,
-            "window_ms": counted.window_ms,
-            # A day longer than the window: while guard waits for a store, the broker's time of what it has not read
-            # stands still.
-            "keep": counted.window_ms // 1_000 + _DAY_SECONDS,
-            "windows": [(window.limit, window.kind, window.name) for window in counted.windows],
-        }
-    )
+def _told(asked: Asked) -> dict[str, Any]:
+    """What the script is told of an event."""
+    told: dict[str, Any] = {"tenant": asked.tenant, "event_id": asked.event_id, "verdict": asked.verdict}
+    if (counted := asked.counted) is None:
+        return told
+    return told | {
+        "at": counted.at_ms,
+        "window_ms": counted.window_ms,
+        # A day longer than the window: while guard waits for a store, the broker's time of what it has not read
+        # stands still.
+        "keep": counted.window_ms // 1_000 + _DAY_SECONDS,
+        "incident": counted.incident,
+        "windows": [(window.key, window.limit, window.kind, window.name) for window in counted.windows],
+    }
 
 
 def _decided(answer: str) -> Decided:
