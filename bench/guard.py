@@ -28,6 +28,7 @@ from twiceshy.core.redact import Redactor
 from twiceshy.core.scan import RULES_VERSION, Scan, scan, scan_text, scanned
 from twiceshy.events.common import DETAILS_CHARS_MAX, EVENT_BYTES_MAX, TEXT_CHARS_MAX
 from twiceshy.events.incident import IncidentConcluded
+from workers import collector
 
 WITHOUT_MARKERS = ("agentdojo/direct", "garak/latentinjection")
 HONEST_SHARE_MAX = 0.01
@@ -189,6 +190,7 @@ def measure_hostile(redactor: Redactor) -> None:
     """Each step of reading an event, in processor time, and the inputs at which a step and all of them took longest."""
     worst: dict[str, tuple[float, str]] = {}
     held = 0
+    collector.settle()
     for kind, data in hostile():
         marks = [time.process_time()]
         parsed = IncidentConcluded.model_validate_json(data)

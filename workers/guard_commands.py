@@ -116,7 +116,7 @@ def logged_command(requested: Command) -> LoggedCommand:
 
 def _names(command: LoggedCommand) -> dict[str, str]:
     """The names in a command, its giver's among them, by their fields."""
-    return {view.where: view.text for view in strings(command.model_dump(mode="python")) if view.where != "why"}
+    return {view.where: view.text for view in strings(command) if view.where != "why"}
 
 
 def _refuse_tricks(command: LoggedCommand) -> None:

@@ -9,6 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from typing import NamedTuple
 
 from twiceshy.core.burst_limits import BurstLimits
 from twiceshy.core.ids import incident_key
@@ -23,8 +24,7 @@ _DIGITS = str.maketrans("0123456789", "#" * 10)
 _BLANK_BRAILLE = "\u2800"
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """A window that an incident counts in: what it is named to a person, its name in the store, and its limit."""
 
     kind: str

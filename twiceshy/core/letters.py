@@ -5,42 +5,17 @@ from collections.abc import Collection, Mapping
 
 import re2
 
-_TAGS = ((0xE0000, 0xE007F),)
-_SELECTORS = ((0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
-_ZERO_WIDTHS = (
-    (0x34F, 0x34F),
-    (0x61C, 0x61C),
-    (0x180E, 0x180E),
-    (0x200B, 0x200F),
-    (0x2060, 0x2065),
-    (0x206A, 0x206F),
-    (0x3164, 0x3164),
-    (0xFEFF, 0xFEFF),
-    (0xFFA0, 0xFFA0),
-)
-_BIDI_OVERRIDES = ((0x202D, 0x202E),)
-_BIDI_OPENERS = ((0x202A, 0x202B), (0x2066, 0x2068))
-_BIDI_CLOSERS = ((0x202C, 0x202C), (0x2069, 0x2069))
-_DIRECTIONS = ((0x61C, 0x61C), (0x200E, 0x200F), *_BIDI_OPENERS, *_BIDI_CLOSERS)
-_OTHER_INVISIBLES = (
-    (0xAD, 0xAD),
-    (0x115F, 0x1160),
-    (0x17B4, 0x17B5),
-    (0x180B, 0x180D),
-    (0x180F, 0x180F),
-    (0xFFF9, 0xFFFB),
-    (0x1D173, 0x1D17A),
-    (0xE0080, 0xE00FF),
-    (0xE01F0, 0xE0FFF),
-)
-_INVISIBLES = (
-    *_TAGS,
-    *_SELECTORS,
-    *_ZERO_WIDTHS,
-    *_BIDI_OVERRIDES,
-    *_BIDI_OPENERS,
-    *_BIDI_CLOSERS,
-    *_OTHER_INVISIBLES,
+from twiceshy.core.invisible import (
+    BIDI_OPENERS,
+    BIDI_OVERRIDES,
+    HAS_INVISIBLES,
+    HAS_RIGHT_TO_LEFT,
+    INVISIBLE_LETTERS,
+    SELECTORS,
+    TAGS,
+    ZERO_WIDTHS,
+    class_of,
+    replaced,
 )
 
 # Cyrillic, Greek and Armenian letters that look like a Latin one, and the Latin one.
@@ -71,18 +46,8 @@ _PLAIN_SIGNS = {"'": "'", "\n": "\n\r", ":": ':"', ".": ".!?;"}
 _CONTROLS = [code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r\x0b\x0c\x85"]
 
 
-def _of(*ranges: tuple[int, int]) -> str:
-    """The inside of a character class."""
-    return "".join(rf"\x{{{first:X}}}-\x{{{last:X}}}" for first, last in ranges)
-
-
-INVISIBLE = f"[{_of(*_INVISIBLES)}]"  # a pattern, also of those that a script needs
-_INVISIBLE_LETTERS = {chr(code) for first, last in _INVISIBLES for code in range(first, last + 1)}
-_DIRECTION_SIGNS = {chr(code) for first, last in _DIRECTIONS for code in range(first, last + 1)}
-_SELECTOR_SIGNS = {chr(code) for first, last in _SELECTORS for code in range(first, last + 1)}
-_SOMETIMES_NEEDED = {"\u200c", "\u200d", *_DIRECTION_SIGNS, *_SELECTOR_SIGNS}
 _MARKS = dict.fromkeys(map(chr, range(0x300, 0x370)), "")
-_DROPPED = {*map(ord, (*_INVISIBLE_LETTERS, *_MARKS)), *_CONTROLS}
+_DROPPED = {*map(ord, (*INVISIBLE_LETTERS, *_MARKS)), *_CONTROLS}
 _LEET = dict(zip("013457@$!|", "oieastasil", strict=True))
 _REPLACED_ONE_BY_ONE_MAX = 100
 _LETTERS_MAX = 4_000
@@ -121,26 +86,25 @@ class _Signs(dict[int, str]):
 _FOLDS = _Folds(dict.fromkeys(_DROPPED, ""))
 _SIGNS = _Signs({ord(letter): sign for sign, letters in _PLAIN_SIGNS.items() for letter in letters})
 _ASCII_SIGNS = bytes(ord(_SIGNS[code]) if code < 0x80 else code for code in range(0x100))
+_WHITE_SPACE = {chr(code) for code in range(0x3001) if chr(code).isspace()}
 _ASCII = frozenset(map(chr, range(0x80)))
 _ANSI_OPENER = "\x1b["
 _ANSI_NUMBERS = "0123456789;?"
 _HAS_CONTROLS = re2.compile(r"[\x00-\x08\x0E-\x1F\x7F]")
-_HAS_INVISIBLES = re2.compile(INVISIBLE)
 # Parts of Hangul syllables and marks of kana, which make another letter of the one before.
 _HAS_PARTS = re2.compile(r"[\x{1100}-\x{11FF}\x{3099}\x{309A}]")
 _HAS_TWINS = re2.compile(f"[{_TWIN_CLASS}]")
 _HAS_LOOK_ALIKES = re2.compile(f"[{''.join(_LOOK_ALIKES)}]")
-_HAS_RIGHT_TO_LEFT = re2.compile(r"[\p{Hebrew}\p{Arabic}\p{Syriac}\p{Thaana}\p{Nko}]")
 
-_INNER = f"[A-Za-z0-9][{_of(*_ZERO_WIDTHS)}]+[A-Za-z0-9]"
-_INNER_AGAIN = f"(?:(?:.*[A-Za-z0-9])?[{_of(*_ZERO_WIDTHS)}]+[A-Za-z0-9])"
+_INNER = f"[A-Za-z0-9][{class_of(*ZERO_WIDTHS)}]+[A-Za-z0-9]"
+_INNER_AGAIN = f"(?:(?:.*[A-Za-z0-9])?[{class_of(*ZERO_WIDTHS)}]+[A-Za-z0-9])"
 _MIXED = f"[{_LATIN_CLASS}{_TWIN_CLASS}]"
 
 _INVISIBLE_STRUCTURES = {
-    "unicode-tag-characters": f"[{_of(*_TAGS)}]",
-    "unicode-variation-selector-run": f"[{_of(*_SELECTORS)}]{{2,}}",
-    "unicode-bidi-override": f"[{_of(*_BIDI_OVERRIDES)}]",
-    "unicode-zero-width-run": f"[{_of(*_ZERO_WIDTHS)}]{{3,}}",
+    "unicode-tag-characters": f"[{class_of(*TAGS)}]",
+    "unicode-variation-selector-run": f"[{class_of(*SELECTORS)}]{{2,}}",
+    "unicode-bidi-override": f"[{class_of(*BIDI_OVERRIDES)}]",
+    "unicode-zero-width-run": f"[{class_of(*ZERO_WIDTHS)}]{{3,}}",
     # One or two come with text copied from a page; who hides something between letters needs more.
     "unicode-zero-width-in-words": f"(?s){_INNER}{_INNER_AGAIN}{{2}}",
 }
@@ -150,7 +114,7 @@ _TWIN_STRUCTURES = {
         rf"(?:^|[^\pL])(?:{_MIXED}+[{_TWIN_CLASS}][A-Za-z]|[{_TWIN_CLASS}][A-Za-z]{_MIXED}){_MIXED}*(?:[^\pL]|$)"
     )
 }
-_BIDI_STRUCTURE = {"unicode-bidi-controls": f"(?s)[{_of(*_BIDI_OPENERS)}].*[{_of(*_BIDI_OPENERS)}]"}
+_BIDI_STRUCTURE = {"unicode-bidi-controls": f"(?s)[{class_of(*BIDI_OPENERS)}].*[{class_of(*BIDI_OPENERS)}]"}
 STRUCTURES = _INVISIBLE_STRUCTURES | _TWIN_STRUCTURES | _BIDI_STRUCTURE
 
 _INVISIBLE_PATTERNS = {rule: re2.compile(pattern) for rule, pattern in _INVISIBLE_STRUCTURES.items()}
@@ -161,10 +125,10 @@ _BIDI_PAIR = re2.compile(_BIDI_STRUCTURE["unicode-bidi-controls"])
 def structures(text: str) -> list[str]:
     """The rules that the characters of ``text`` break, whatever they say."""
     data, found = text.encode(), list[str]()
-    if _HAS_INVISIBLES.search(data):
+    if HAS_INVISIBLES.search(data):
         found = [rule for rule, pattern in _INVISIBLE_PATTERNS.items() if pattern.search(data)]
         # Text that is written from right to left has isolates of its own.
-        if _BIDI_PAIR.search(data) and not _HAS_RIGHT_TO_LEFT.search(data):
+        if _BIDI_PAIR.search(data) and not HAS_RIGHT_TO_LEFT.search(data):
             found.append("unicode-bidi-controls")
     if _HAS_TWINS.search(data):
         found += [rule for rule, pattern in _TWIN_PATTERNS.items() if pattern.search(data)]
@@ -188,9 +152,14 @@ def folded_with_letters(text: str) -> tuple[str, frozenset[str]]:
         return text.lower(), _ASCII
     text = _uncoloured(text).lower()
     if _HAS_PARTS.search(text.encode()):
-        _changed(set(text), _FOLDS)
-        text = unicodedata.normalize("NFC", _replaced(text, _MARKS))
+        _changed(occurring(text), _FOLDS)
+        text = unicodedata.normalize("NFC", replaced(text, _MARKS))
     return _exchanged(text, _FOLDS)
+
+
+def occurring(text: str) -> set[str]:
+    """The characters that are in a text, and all white space. Words come again, so that theirs are fewer to look at."""
+    return _WHITE_SPACE.union(*set(text.split()))
 
 
 def _uncoloured(text: str) -> str:
@@ -220,60 +189,12 @@ def untwinned(plain: str) -> str:
     """A folded text with look-alike letters as the Latin ones."""
     if plain.isascii() or not _HAS_LOOK_ALIKES.search(plain.encode()):
         return plain
-    return _replaced(plain, _LOOK_ALIKES)
+    return replaced(plain, _LOOK_ALIKES)
 
 
 def unleeted(plain: str) -> str:
     """A folded text with the digits and signs as the letters for which they may stand."""
-    return _replaced(plain, _LEET)
-
-
-def visible(text: str) -> str:
-    """``text`` without the invisible characters that no script needs where they stand.
-
-    Joiners stay after a letter that is not ASCII (Persian, Hindi, emoji), selectors after what they select, and marks
-    of direction in text that is written from right to left. What stays depends on characters that can be seen alone,
-    so that another pass takes nothing more.
-    """
-    if text.isascii() or not _HAS_INVISIBLES.search(text.encode()):
-        return text
-    right_to_left = _HAS_RIGHT_TO_LEFT.search(text.encode()) is not None
-    invisible = set(text) & _INVISIBLE_LETTERS
-    may_stay = invisible & (_SOMETIMES_NEEDED if right_to_left else _SOMETIMES_NEEDED - _DIRECTION_SIGNS)
-    text = _replaced(text, dict.fromkeys(invisible - may_stay, ""))
-    others = "".join(sorted(may_stay))
-    for sign in others:
-        text = _needed(text, sign, others)
-    return text
-
-
-def _needed(text: str, sign: str, others: str) -> str:
-    """``text`` with an invisible sign only where the characters that can be seen on both sides need it.
-
-    ``others`` are all that cannot be seen."""
-    parts = text.split(sign)
-    seen = parts if others == sign else [part.strip(others) for part in parts]
-    after = [""] * len(parts)
-    for index in range(len(parts) - 1, 0, -1):
-        after[index - 1] = seen[index][:1] or after[index]
-    needed = _selects if sign in _SELECTOR_SIGNS else _directs if sign in _DIRECTION_SIGNS else _joins
-    kept, before = [parts[0]], seen[0][-1:]
-    for index, part in enumerate(parts[1:], start=1):
-        kept.append(sign + part if needed(before, after[index - 1]) else part)
-        before = seen[index][-1:] or before
-    return "".join(kept)
-
-
-def _selects(before: str, after: str) -> bool:
-    return not before.isascii() or (after == "\u20e3" and before != "" and before in "0123456789#*")
-
-
-def _joins(before: str, after: str) -> bool:
-    return not before.isascii()
-
-
-def _directs(before: str, after: str) -> bool:
-    return not (before.isascii() and before.isalnum() and after.isascii() and after.isalnum())
+    return replaced(plain, _LEET)
 
 
 def _exchanged(text: str, signs: Mapping[int, str], letters: Collection[str] = ()) -> tuple[str, frozenset[str]]:
@@ -282,9 +203,9 @@ def _exchanged(text: str, signs: Mapping[int, str], letters: Collection[str] = (
 
     Raises UnreadableError when they are too many.
     """
-    letters = letters or set(text)
+    letters = letters or occurring(text)
     changed = _changed(letters, signs)
-    text = text.translate(signs) if len(changed) > _REPLACED_ONE_BY_ONE_MAX else _replaced(text, changed)
+    text = text.translate(signs) if len(changed) > _REPLACED_ONE_BY_ONE_MAX else replaced(text, changed)
     return text, frozenset("".join(changed.get(letter, letter) for letter in letters))
 
 
@@ -296,10 +217,3 @@ def _changed(letters: Collection[str], signs: Mapping[int, str]) -> dict[str, st
     if len(changed) > _CHANGED_LETTERS_MAX:
         raise UnreadableError
     return changed
-
-
-def _replaced(text: str, signs: Mapping[str, str]) -> str:
-    for letter, sign in signs.items():
-        if letter in text:
-            text = text.replace(letter, sign)
-    return text

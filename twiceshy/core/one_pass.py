@@ -9,7 +9,7 @@ AUTOMATON_BYTES_MAX = 32 * 1024 * 1024
 
 
 def one_pass(patterns: Iterable[str]) -> "re2.Set":
-    """A set of patterns, whose ``Match`` tells which of them match. One pattern's costs half of a search for where."""
+    """A set of patterns, whose ``Match`` tells which of them match. It reads a text to its end, whatever it found."""
     options = re2.Options()
     options.log_errors = False
     options.max_mem = AUTOMATON_BYTES_MAX

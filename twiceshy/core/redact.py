@@ -15,6 +15,7 @@ import base64
 import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
@@ -23,7 +24,7 @@ from twiceshy.core import redact_apart, redact_commands, redact_names, redact_op
 from twiceshy.core.redact_masking import Field, Masking
 from twiceshy.core.redact_opaque import random_looking
 from twiceshy.core.redact_seen import bare, views
-from twiceshy.core.redact_spans import EXACT, FIELD_END, NAMED, SECRET_RANKS, Rules, TooManyError
+from twiceshy.core.redact_spans import EXACT, NAMED, SECRET_RANKS, Rules, TooManyError
 from twiceshy.events.common import DETAILS_CHARS_MAX, NAME_CHARS_MAX, TEXT_CHARS_MAX
 from twiceshy.events.incident import IncidentConcluded
 
@@ -200,24 +201,25 @@ def _keys(body: dict[str, Any]) -> dict[str, str]:
 
 def refuse_secrets(names: Mapping[str, str]) -> None:
     """Refuses names, by their fields, that have to stay as they are and hold a secret. Raises `SecretInKeyError`."""
-    try:
-        if not _holds_key(FIELD_END.join(text.encode() for text in names.values())):
-            return
-        guilty = (field for field, text in names.items() if _holds_key(text.encode()))
-        field = next(guilty, "a name")
-    except TooManyError:
-        field = max(names, key=lambda field: len(names[field]))
-    raise SecretInKeyError(_refusal(field))
+    for field, text in names.items():
+        try:
+            holds = _holds_key(text)
+        except TooManyError:
+            holds = True
+        if holds:
+            raise SecretInKeyError(_refusal(field))
 
 
-def _holds_key(names: bytes) -> bool:
-    """Whether names hold what has a secret's own shape, or what is called a secret and looks like one.
+# But for the fingerprint, the names in most events are the same few.
+@lru_cache(maxsize=1_024)
+def _holds_key(name: str) -> bool:
+    """Whether a name holds what has a secret's own shape, or what is called a secret and looks like one.
 
     `alertname="CertExpiry", secret="payments-tls"` is how an alert is called: refused, it could never be told.
     """
     return any(
         span.rank == EXACT or (span.rank == NAMED and random_looking(view[span.start : span.end]))
-        for view in views(names)
+        for view in views(name.encode())
         for span in _KEYS.spans(view)
     )
 

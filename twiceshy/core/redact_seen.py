@@ -4,7 +4,8 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from itertools import accumulate, islice
 
-from twiceshy.core.letters import INVISIBLE
+from twiceshy.core.invisible import INVISIBLE
+from twiceshy.core.letters import occurring
 from twiceshy.core.redact_spans import FIELD_END, Span, TooManyError, compiled
 
 _GONE = b"\xff"
@@ -108,7 +109,7 @@ def _marked(text: bytes) -> bytes:
         text = _unescaped(text)
     if text.isascii():
         return text
-    letters = set(text.decode(errors="ignore"))
+    letters = occurring(text.decode(errors="ignore"))
     if len(letters) > _LETTERS_MAX:
         raise TooManyError
     changed = {letter: seen for letter in letters if (seen := _SEEN[letter]) is not None}

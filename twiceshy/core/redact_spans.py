@@ -93,12 +93,15 @@ _LITERAL = r"[A-Za-z0-9 _./:@=<>~%$(<,\"'\x{A0}-\x{FFFF}-]+"
 _LITERALS = compiled(rf"{_LITERAL}(?:\|{_LITERAL})*")
 
 
+_SHORT_BYTES = 4_096
+
+
 class Rules:
     """Rules that look through a text together."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._literal = [rule for rule in rules if _LITERALS.fullmatch(rule.hint.encode())]
-        self._probed = [(one_pass([rule.hint]), rule) for rule in rules if rule not in self._literal]
+        self._probed = [(compiled(rule.hint), rule) for rule in rules if rule not in self._literal]
         self._any_probed = compiled("|".join(f"(?:{rule.hint})" for _, rule in self._probed))
         self._literals = one_pass("|".join(map(re2.escape, rule.hint.split("|"))) for rule in self._literal)
 
@@ -106,9 +109,10 @@ class Rules:
         folded = text.lower()
         for index in self._literals.Match(folded) or ():
             yield self._literal[index]
-        if self._any_probed.search(folded):
+        # A long text can be made so that one pass over all of these remembers too much.
+        if len(folded) > _SHORT_BYTES or self._any_probed.search(folded):
             for hint, rule in self._probed:
-                if hint.Match(folded):
+                if hint.search(folded) is not None:
                     yield rule
 
     def spans(self, text: bytes) -> list[Span]:

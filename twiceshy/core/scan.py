@@ -10,15 +10,17 @@ and what they say when decoded. Rules are grouped by category; of each the stron
 from `LINE` on the incident is held. It fails closed: what cannot be read to the end within the budget is held.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 import re2
+from pydantic import BaseModel
 
 from twiceshy.core import scan_commands, scan_languages, scan_markup, scan_passives, scan_personas, scan_rules
-from twiceshy.core.letters import STRUCTURES, UnreadableError, folded, structures, unleeted, untwinned, visible, worded
+from twiceshy.core.invisible import visible
+from twiceshy.core.letters import STRUCTURES, UnreadableError, folded, structures, unleeted, untwinned, worded
 from twiceshy.core.one_pass import one_pass
 from twiceshy.core.risky import kinds
 from twiceshy.core.scan_patterns import LINE, MEDIUM, STRONG
@@ -88,7 +90,7 @@ def scan(incident: IncidentConcluded) -> Scan:
 def scanned(incident: IncidentConcluded) -> tuple[Scan, IncidentConcluded]:
     """`scan` of an incident, and the incident as it may be admitted: `cleaned`, unless it is held."""
     try:
-        read = strings(incident.model_dump(mode="python"))
+        read = strings(incident)
         found = _scan((*read, *_joined(read)))
         if found.findings or all(view.text.isascii() for view in read):
             return found, incident
@@ -116,24 +118,24 @@ def cleaned(incident: IncidentConcluded) -> IncidentConcluded:
     return incident if plain == said else IncidentConcluded.model_validate(plain)
 
 
-def strings(value: Mapping[str, Any]) -> list[View]:
-    """Every string in ``value`` with the path that leads to it. A label is named by its position: its key is a text."""
+def strings(event: BaseModel) -> list[View]:
+    """Every string in an event with the path that leads to it. A label is named by its position: its key is a text."""
     read: list[View] = []
-    _read(value, "", read)
+    _read(event, "", read)
     return read
 
 
-def _read(value: Mapping[str, Any], path: str, read: list[View]) -> None:
-    for name, part in value.items():
+def _read(event: BaseModel, path: str, read: list[View]) -> None:
+    for name, part in vars(event).items():
         if not part:
             continue
         if isinstance(part, str):
             read.append(View(path + name, part))
-        elif name == "labels":
-            for index, (key, text) in enumerate(part.items()):
-                read += (View(f"{path}labels.{index}:key", key), View(f"{path}labels.{index}", text))
-        elif isinstance(part, dict):
+        elif isinstance(part, BaseModel):
             _read(part, f"{path}{name}.", read)
+        elif isinstance(part, dict):
+            for index, (key, text) in enumerate(part.items()):
+                read += (View(f"{path}{name}.{index}:key", key), View(f"{path}{name}.{index}", text))
         elif isinstance(part, tuple):
             for index, each in enumerate(part):
                 if isinstance(each, str):

@@ -56,13 +56,21 @@ class Searcher:
         data = text.encode()
         for any_of, rules in self._groups:
             budget.spend(bytes_searched=len(data))
-            if any_of.search(data):
-                for rule, pattern in rules:
-                    budget.spend(bytes_searched=len(data))
-                    if match := pattern.search(data):
-                        start, end = match.span()
-                        before = len(data[:start].decode())
-                        yield rule, before, before + len(data[start:end].decode())
+            if first := any_of.search(data):
+                # Who takes the first reason that there is need not wait for the text to be read again for each rule.
+                here = [pattern.match(data, first.start()) for _, pattern in rules]
+                yield from (_found(rule, match, data) for (rule, _), match in zip(rules, here, strict=True) if match)
+                for (rule, pattern), known in zip(rules, here, strict=True):
+                    if not known:
+                        budget.spend(bytes_searched=len(data))
+                        if match := pattern.search(data):
+                            yield _found(rule, match, data)
+
+
+def _found(rule: Rule, match: "re2._Match", data: bytes) -> tuple[Rule, int, int]:
+    start, end = match.span()
+    before = len(data[:start].decode())
+    return rule, before, before + len(data[start:end].decode())
 
 
 def _parts(rules: Sequence[Rule]) -> list[Sequence[Rule]]:

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twiceshy.core.letters import UnreadableError, folded, structures, unleeted, untwinned, visible, worded
+from twiceshy.core.invisible import visible
+from twiceshy.core.letters import (
+    UnreadableError,
+    folded,
+    folded_with_letters,
+    occurring,
+    structures,
+    unleeted,
+    untwinned,
+    worded,
+)
 
 TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=80)
 
@@ -125,3 +135,11 @@ def test_what_is_visible_stays_and_a_second_look_changes_nothing(text: str) -> N
 def test_a_text_of_thousands_of_different_signs_is_not_read() -> None:
     with pytest.raises(UnreadableError):
         folded("".join(map(chr, range(0x1D400, 0x1D7FF))))
+
+
+@given(TEXTS)
+def test_the_characters_of_a_text_are_all_found(text: str) -> None:
+    assert occurring(text) >= set(text)
+    plain, letters = folded_with_letters(text)
+    assert letters >= set(plain)
+    assert worded(plain, letters) == worded(plain)
