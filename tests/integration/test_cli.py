@@ -169,7 +169,7 @@ async def test_incident_that_is_twice_in_a_file_has_its_outcome_twice(stack: Sta
 async def test_incident_that_the_memory_refuses_is_listed_with_why(stack: Stack) -> None:
     given = lines(incident(8_100, tenant="strangers"), incident(8_101, tenant="default"))
     ended = await twiceshy("publish", "-", folder=stack.folder.path, stdin=given)
-    assert ended.code == 0
+    assert ended.code == 1
     assert b"There is no tenant 'strangers'" in ended.out
     assert b"line 1: dead lettered" in ended.out
 

@@ -1,7 +1,7 @@
 """Publishing many incidents, and following each event to its outcome, with a bounded number under way."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -58,7 +58,15 @@ class Report:
     @property
     def all_in_memory(self) -> bool:
         """True when memory has what every line says: from now on, since before, or as an older revision."""
-        return sum(1 for told in self.outcomes if told.outcome in IN_MEMORY) == self.lines
+        return self._ended_in(IN_MEMORY) == self.lines
+
+    @property
+    def nothing_to_correct(self) -> bool:
+        """True when every line is in memory, or held until a person decides on it."""
+        return self._ended_in((*IN_MEMORY, "quarantined")) == self.lines
+
+    def _ended_in(self, outcomes: Collection[str]) -> int:
+        return sum(told.outcome in outcomes for told in self.outcomes)
 
 
 class Following:

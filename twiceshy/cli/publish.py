@@ -19,7 +19,7 @@ def publish(
     timeout: Patience = 120.0,
     as_json: AsJson = False,
 ) -> None:
-    """Publish incidents and say what became of each. Exit code 1 if a line was refused, or lost from sight."""
+    """Publish incidents and say what became of each. Exit code 1 if a line is neither in memory nor held."""
     from twiceshy.cli.following import Following
     from twiceshy.cli.lines import count_lines, read_lines
 
@@ -32,5 +32,5 @@ def publish(
         print_json(report)
     else:
         print_report(report)
-    if report.refused or report.lost:
+    if not report.nothing_to_correct:
         raise typer.Exit(1)

@@ -108,20 +108,20 @@ def test_rehearsal_finds_what_guard_would_not_admit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "refused", "lost", "unsent", "expected"),
+    ("outcomes", "refused", "lost", "unsent", "all_in_memory", "nothing_to_correct"),
     [
-        ((), 0, 0, 0, True),
-        (("remembered", "reaffirmed", "corrected", "stale"), 0, 0, 0, True),
-        (("remembered", "dead_lettered"), 0, 0, 0, False),
-        (("remembered", "quarantined"), 0, 0, 0, False),
-        (("remembered", "rejected"), 0, 0, 0, False),
-        (("remembered",), 1, 0, 0, False),
-        (("remembered",), 0, 1, 0, False),
-        (("remembered",), 0, 0, 1, False),
+        ((), 0, 0, 0, True, True),
+        (("remembered", "reaffirmed", "corrected", "stale"), 0, 0, 0, True, True),
+        (("remembered", "dead_lettered"), 0, 0, 0, False, False),
+        (("remembered", "quarantined"), 0, 0, 0, False, True),
+        (("remembered", "rejected"), 0, 0, 0, False, False),
+        (("remembered",), 1, 0, 0, False, False),
+        (("remembered",), 0, 1, 0, False, False),
+        (("remembered",), 0, 0, 1, False, False),
     ],
 )
 def test_memory_has_all_only_when_every_record_came_to_it(
-    outcomes: tuple[str, ...], refused: int, lost: int, unsent: int, expected: bool
+    outcomes: tuple[str, ...], refused: int, lost: int, unsent: int, all_in_memory: bool, nothing_to_correct: bool
 ) -> None:
     report = Report(
         outcomes=[Told(1, "e", "default", "1", outcome, True, None, None) for outcome in outcomes],
@@ -129,4 +129,4 @@ def test_memory_has_all_only_when_every_record_came_to_it(
         lost=[Lost(1, "e", "1")] * lost,
         unsent=unsent,
     )
-    assert report.all_in_memory == expected
+    assert (report.all_in_memory, report.nothing_to_correct) == (all_in_memory, nothing_to_correct)
