@@ -49,7 +49,13 @@ async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
     )
     qdrant_key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
     qdrant = AsyncQdrantClient(
-        url=settings.qdrant, api_key=qdrant_key, timeout=30, check_compatibility=False, limits=KEEP_ALIVE
+        url=settings.qdrant,
+        api_key=qdrant_key,
+        timeout=30,
+        check_compatibility=False,
+        # Otherwise the client looks through every number that it sends for texts that it should embed itself.
+        cloud_inference=True,
+        limits=KEEP_ALIVE,
     )
     try:
         await until_answering(lambda: _verify_falkordb(redis))

@@ -1,4 +1,4 @@
-"""Characters that people cannot see or take for others, and the plain form of a text, on which rules are matched."""
+"""Characters that are taken for others, texts that break the rules of writing, and the plain form that rules match."""
 
 import unicodedata
 from collections.abc import Collection, Mapping
@@ -158,8 +158,8 @@ def folded_with_letters(text: str) -> tuple[str, frozenset[str]]:
 
 
 def occurring(text: str) -> set[str]:
-    """The characters that are in a text, and all white space. Words come again, so that theirs are fewer to look at."""
-    return _WHITE_SPACE.union(*set(text.split()))
+    """The characters that are in a text. Words come again, so that theirs are fewer to look at."""
+    return {letter for letter in _WHITE_SPACE if letter in text}.union(*set(text.split()))
 
 
 def _uncoloured(text: str) -> str:

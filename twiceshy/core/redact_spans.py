@@ -45,8 +45,8 @@ class Rule:
 
     ``hint`` tells cheaply that there may be something to find: literals, separated by ``|``, which are looked for in
     the text in lower case, those of all rules in one pass; or, where a value has no letters of its own, a short
-    pattern that is searched for by itself (one pass over many patterns can be made to remember too much). ``find``
-    yields None for a candidate that turned out to be no value, so that candidates can be counted.
+    pattern, which in a long text is searched for by itself (one pass over many patterns can be made to remember too
+    much). ``find`` yields None for a candidate that turned out to be no value, so that candidates can be counted.
     """
 
     hint: str

@@ -23,7 +23,7 @@ from twiceshy.core.invisible import visible
 from twiceshy.core.letters import STRUCTURES, UnreadableError, folded, structures, unleeted, untwinned, worded
 from twiceshy.core.one_pass import one_pass
 from twiceshy.core.risky import kinds
-from twiceshy.core.scan_patterns import LINE, MEDIUM, STRONG
+from twiceshy.core.scan_patterns import LINE, MEDIUM, STRONG, Rule
 from twiceshy.core.scan_search import Page, Searcher
 from twiceshy.core.views import Budget, View, decodable, decoded, unmarked
 from twiceshy.events.incident import IncidentConcluded
@@ -227,14 +227,18 @@ def _found(page: Page, budget: Budget) -> Iterator[Finding]:
     if _disguises(text, spelled):
         searches.append((_WORDS, worded(spelled)))
     # In each form a letter stays one letter, so that a place in it is the same place on the page.
-    counted: list[tuple[str, int, int]] = []
+    signs: list[tuple[Rule, int, int]] = []
     for searcher, form in searches:
         for rule, start, end in searcher.matches(form, budget):
             if rule.severity == MEDIUM:
-                # The same characters are one sign, even if two categories know it.
-                if any(name != rule.category and start < last and first < end for name, first, last in counted):
+                # The same characters are one sign, even if two categories know it; which is found first says nothing.
+                others = [sign for sign in signs if sign[0].category != rule.category]
+                apart = [sign for sign in others if sign[2] <= start or end <= sign[1]]
+                signs.append((rule, start, end))
+                if others and not apart:
                     continue
-                counted.append((rule.category, start, end))
+                for other, first, last in apart:
+                    yield Finding(other.name, other.category, page.where(first, last))
             yield Finding(rule.name, rule.category, page.where(start, end))
 
 

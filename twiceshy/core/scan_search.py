@@ -9,6 +9,7 @@ import re2
 from twiceshy.core.letters import UnreadableError, folded_with_letters
 from twiceshy.core.one_pass import AUTOMATON_BYTES_MAX
 from twiceshy.core.scan_patterns import Rule
+from twiceshy.core.sequences import batched
 from twiceshy.core.views import Budget, View
 
 _EXPANDED_CHARS_MAX = 10_000
@@ -16,8 +17,13 @@ _EXPANDED_CHARS_MAX = 10_000
 _GROUP_RULES_MAX = 18
 """Of a category. With more in one pattern each new text makes new states of it, with fewer there are more passes."""
 
-Group = tuple["re2._Regexp", list[tuple[Rule, "re2._Regexp"]]]
+_CHUNK_RULES = 7
+"""Of a group that matches somewhere, so many are searched for at a time."""
+
+Ruled = list[tuple[Rule, "re2._Regexp"]]
+Chunk = tuple["re2._Regexp", Ruled]
 """A pattern that any of some rules matches, and each of them with its own. No set: that would read on after a match."""
+Group = tuple["re2._Regexp", list[Chunk]]
 
 
 class Page:
@@ -52,19 +58,31 @@ class Searcher:
         self._groups = [_group(rules) for part in parts for rules in part]
 
     def matches(self, text: str, budget: Budget) -> Iterator[tuple[Rule, int, int]]:
-        """Each rule that matches, and the characters where it first does."""
+        """Each rule that matches, and the characters where it first does; not in the order of the rules."""
         data = text.encode()
-        for any_of, rules in self._groups:
-            budget.spend(bytes_searched=len(data))
-            if first := any_of.search(data):
+        for any_of, chunks in self._groups:
+            if first := _search(any_of, data, budget):
                 # Who takes the first reason that there is need not wait for the text to be read again for each rule.
-                here = [pattern.match(data, first.start()) for _, pattern in rules]
-                yield from (_found(rule, match, data) for (rule, _), match in zip(rules, here, strict=True) if match)
-                for (rule, pattern), known in zip(rules, here, strict=True):
-                    if not known:
-                        budget.spend(bytes_searched=len(data))
-                        if match := pattern.search(data):
-                            yield _found(rule, match, data)
+                here = {
+                    rule.name: match
+                    for _, rules in chunks
+                    for rule, pattern in rules
+                    if (match := pattern.match(data, first.start()))
+                }
+                yield from (
+                    _found(rule, here[rule.name], data) for _, rules in chunks for rule, _ in rules if rule.name in here
+                )
+                for any_of_chunk, rules in chunks:
+                    others = [(rule, pattern) for rule, pattern in rules if rule.name not in here]
+                    if others and _search(any_of_chunk, data, budget):
+                        for rule, pattern in others:
+                            if match := _search(pattern, data, budget):
+                                yield _found(rule, match, data)
+
+
+def _search(pattern: "re2._Regexp", data: bytes, budget: Budget) -> "re2._Match | None":
+    budget.spend(bytes_searched=len(data))
+    return pattern.search(data)
 
 
 def _found(rule: Rule, match: "re2._Match", data: bytes) -> tuple[Rule, int, int]:
@@ -81,8 +99,13 @@ def _parts(rules: Sequence[Rule]) -> list[Sequence[Rule]]:
 
 
 def _group(rules: Sequence[Rule]) -> Group:
-    any_of = _compiled("|".join(f"(?:{rule.pattern})" for rule in rules))
-    return any_of, [(rule, _compiled(rule.pattern)) for rule in rules]
+    return _any_of(rules), [
+        (_any_of(chunk), [(rule, _compiled(rule.pattern)) for rule in chunk]) for chunk in batched(rules, _CHUNK_RULES)
+    ]
+
+
+def _any_of(rules: Iterable[Rule]) -> "re2._Regexp":
+    return _compiled("|".join(f"(?:{rule.pattern})" for rule in rules))
 
 
 def _compiled(pattern: str) -> "re2._Regexp":

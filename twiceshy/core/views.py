@@ -14,7 +14,7 @@ import re2
 from twiceshy.core.letters import UnreadableError
 
 DEPTH_MAX = 3
-DECODED_CHARS_MAX = 100_000
+DECODED_CHARS_MAX = 150_000
 CANDIDATES_MAX = 3_000
 """Different runs that may be base64 or hexadecimal. A stack trace of 96 kB has up to 2,000 of them."""
 RUN_CHARS_MIN = 15
@@ -53,8 +53,9 @@ _PAIRS = frozenset(map("".join, product(hexdigits, repeat=2)))
 _REPEATS = [2**power for power in reversed(range(12))]
 _WITHIN_WORDS = ("-\r\n", "-\n", "-", "\u2010", "\u2011", "*", "_", "~", "`")
 _TAG_CHARS_MAX = 200
-_TAGS_MAX = 10_000
-"""A page of 256 kB has half as many."""
+_TAGS_MAX = 30_000
+_MARKS = r"(?:-\r?\n|[*_~`\x{2010}\x{2011}-])*"
+_TAG_WITHIN_WORD = re2.compile(f"{_LETTER}(?:{_MARKS}<[^<>]{{0,{_TAG_CHARS_MAX}}}>)+{_MARKS}{_LETTER}")
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 _CONTROLS = bytes(code for code in range(0x20) if code not in b"\t\n\r\x1b")
 
@@ -102,9 +103,9 @@ def decoded(views: Iterable[View], budget: Budget) -> list[View]:
 def unmarked(text: str) -> str:
     """``text`` without what can stand within a word unseen: tags, emphasis, and hyphens, also at a line's end.
 
-    Raises UnreadableError when there are too many tags.
+    Raises UnreadableError when there are too many tags, some of them within words.
     """
-    if "<" in text:
+    if "<" in text and _TAG_WITHIN_WORD.search(text.encode()):
         first, *rest = text.split("<")
         if len(rest) > _TAGS_MAX:
             raise UnreadableError

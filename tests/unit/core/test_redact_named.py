@@ -188,3 +188,9 @@ def test_a_thing_of_the_incident_is_no_user() -> None:
 def test_a_number_that_is_called_is_a_phone_without_a_plus_too() -> None:
     number = "-".join((drawn(3, DIGITS), "123", "4567"))
     assert REDACTOR.text(f"call {number} now") == "call <phone-1> now"
+
+
+def test_a_sentence_in_wide_letters_is_no_secret() -> None:
+    wide = " ".join(map(chr, (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B), *range(0xFF10, 0xFF1A), 0xFF1A, 0xFF0C)))
+    told = incident(1, title="決済が遅い", summary=wide, fingerprint=wide)
+    assert REDACTOR.incident(told).incident == told

@@ -106,7 +106,9 @@ def test_what_can_be_decoded_looks_like_it(said: list[str]) -> None:
 
 
 def test_markup_without_end_is_held_unread() -> None:
-    assert unmarked("ig<b>n</b>ore<i>") == "ignore"
+    within = "ig<b></b>no<i>-\n</i>re"
+    assert unmarked(within) == "ignore"
     with pytest.raises(UnreadableError):
-        unmarked("<b>" * 20_000)
-    assert {finding.category for finding in scan_text("<b>" * 20_000).findings} >= {"unreadable"}
+        unmarked(within + "<b>" * 30_000)
+    assert {finding.category for finding in scan_text(within + "<b>" * 30_000).findings} >= {"unreadable"}
+    assert scan_text("<td> List<String> a</td> <br>\n" * 8_000).findings == ()
