@@ -187,11 +187,22 @@ def hostile_texts(chance: random.Random) -> dict[str, Callable[[], str]]:
 
 
 def measure_hostile(redactor: Redactor) -> None:
-    """Each step of reading an event, in processor time, and the inputs at which a step and all of them took longest."""
+    """All inputs twice: RE2 makes the states of its automata as texts come, so that the first look takes longer."""
+    inputs = list(hostile())
+    collector.settle()
+    for name in ("cold", "warm"):
+        held = read_hostile(name, inputs, redactor)
+    print(f"  {held} of {HOSTILE_INPUTS} are held")
+
+
+def read_hostile(name: str, inputs: list[tuple[str, bytes]], redactor: Redactor) -> int:
+    """Prints each step of reading an event, in processor time, and the inputs at which a step and all took longest.
+
+    Returns how many are held.
+    """
     worst: dict[str, tuple[float, str]] = {}
     held = 0
-    collector.settle()
-    for kind, data in hostile():
+    for kind, data in inputs:
         marks = [time.process_time()]
         parsed = IncidentConcluded.model_validate_json(data)
         marks.append(time.process_time())
@@ -201,12 +212,12 @@ def measure_hostile(redactor: Redactor) -> None:
         marks.append(time.process_time())
         held += bool(found.findings)
         steps = dict(zip(("parse", "scan", "redact"), (last - first for first, last in pairwise(marks)), strict=True))
-        for name, seconds in (steps | {"all": marks[-1] - marks[0]}).items():
-            worst[name] = max(worst.get(name, (0.0, "")), (seconds, f"{kind}, {len(data):,} bytes"))
-    for name, (seconds, kind) in worst.items():
-        goal = f" (goal: under {1_000 * HOSTILE_SECONDS_MAX:.0f} ms)" if name == "all" else ""
-        print(f"  {name:8} {1_000 * seconds:6.1f} ms at worst{goal}: {kind}")
-    print(f"  {held} of {HOSTILE_INPUTS} are held")
+        for step, seconds in (steps | {"all": marks[-1] - marks[0]}).items():
+            worst[step] = max(worst.get(step, (0.0, "")), (seconds, f"{kind}, {len(data):,} bytes"))
+    for step, (seconds, kind) in worst.items():
+        goal = f" (goal: under {1_000 * HOSTILE_SECONDS_MAX:.0f} ms)" if step == "all" else ""
+        print(f"  {name}: {step:8} {1_000 * seconds:6.1f} ms at worst{goal}: {kind}")
+    return held
 
 
 def main() -> None:

@@ -7,7 +7,8 @@ Texts are UTF-8 here, so that a span is an offset that needs no counting.
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import compress, islice
+from operator import not_
 from typing import Any, NamedTuple
 
 import re2
@@ -43,10 +44,9 @@ Find = Callable[[bytes], Iterator[Span | None]]
 class Rule:
     """What finds the values of a kind.
 
-    ``hint`` tells cheaply that there may be something to find: literals, separated by ``|``, which are looked for in
-    the text in lower case, those of all rules in one pass; or, where a value has no letters of its own, a short
-    pattern, which in a long text is searched for by itself (one pass over many patterns can be made to remember too
-    much). ``find`` yields None for a candidate that turned out to be no value, so that candidates can be counted.
+    ``hint`` tells cheaply that there may be something to find in the text in lower case: literals, separated by ``|``,
+    or, where a value has no letters of its own, a short pattern. ``find`` yields None for a candidate that turned out
+    to be no value, so that candidates can be counted.
     """
 
     hint: str
@@ -93,27 +93,21 @@ _LITERAL = r"[A-Za-z0-9 _./:@=<>~%$(<,\"'\x{A0}-\x{FFFF}-]+"
 _LITERALS = compiled(rf"{_LITERAL}(?:\|{_LITERAL})*")
 
 
-_SHORT_BYTES = 4_096
-
-
 class Rules:
     """Rules that look through a text together."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self._literal = [rule for rule in rules if _LITERALS.fullmatch(rule.hint.encode())]
-        self._probed = [(compiled(rule.hint), rule) for rule in rules if rule not in self._literal]
-        self._any_probed = compiled("|".join(f"(?:{rule.hint})" for _, rule in self._probed))
+        literal = [bool(_LITERALS.fullmatch(rule.hint.encode())) for rule in rules]
+        self._literal = list(compress(rules, literal))
+        self._others = list(compress(rules, map(not_, literal)))
+        # Apart from each other: one pass over both kinds can be made to remember too much.
         self._literals = one_pass("|".join(map(re2.escape, rule.hint.split("|"))) for rule in self._literal)
+        self._patterns = one_pass(rule.hint for rule in self._others)
 
     def _hinted(self, text: bytes) -> Iterator[Rule]:
         folded = text.lower()
-        for index in self._literals.Match(folded) or ():
-            yield self._literal[index]
-        # A long text can be made so that one pass over all of these remembers too much.
-        if len(folded) > _SHORT_BYTES or self._any_probed.search(folded):
-            for hint, rule in self._probed:
-                if hint.search(folded) is not None:
-                    yield rule
+        yield from map(self._literal.__getitem__, sorted(self._literals.Match(folded) or ()))
+        yield from map(self._others.__getitem__, sorted(self._patterns.Match(folded) or ()))
 
     def spans(self, text: bytes) -> list[Span]:
         """Every span that any rule finds, as they are found. Raises `TooManyError`."""

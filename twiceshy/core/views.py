@@ -4,7 +4,7 @@ import binascii
 import html
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from string import hexdigits
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -44,6 +44,7 @@ _ENTITY = re2.compile(r"&(?:#[0-9]{2,9}|#[xX][0-9A-Fa-f]{2,8}|[A-Za-z]{2,31};)")
 _PERCENT = re2.compile(r"%[0-9A-Fa-f]{2}")
 _OCTAL = re2.compile(r"(?:\\[0-7]{3}){3}")
 _QUOTED_PRINTABLE = re2.compile(r"(?:=[0-9A-Fa-f]{2}){3}")
+_LONG_RUN = re2.compile(f"[A-Za-z0-9+/_-]{{{RUN_CHARS_MIN + 1}}}")
 _BLOB = re2.compile(f"[A-Za-z0-9+/_-]{{{_BASE64_CHARS_MIN}}}")
 _ANY_CODING = re2.compile(
     "|".join(each.pattern for each in (_BASE64_OF_ASCII, _BLOB, _HEX, _SPACED, _QUOTED_PRINTABLE))
@@ -211,8 +212,8 @@ def _character(sign: str, part: str, digits: int) -> str:
 
 def _from_base64(data: bytes, budget: Budget) -> Iterator[str]:
     """The texts in runs of base64 of either alphabet, padded or not, in one piece or in parts."""
-    long_enough = [run for run in data.translate(_APART).split() if len(run) > RUN_CHARS_MIN]
-    apart = list(dict.fromkeys(long_enough))
+    words = data.translate(_APART).split() if _LONG_RUN.search(data) else []
+    apart = list(dict.fromkeys([word for word in words if len(word) > RUN_CHARS_MIN]))
     together = data.translate(None, _BETWEEN_PARTS)
     runs = _runs(_BASE64_OF_ASCII, b" ".join(apart), budget) | _runs(_BASE64_OF_ASCII, together, budget)
     for run in runs:
@@ -228,11 +229,9 @@ def _from_base64(data: bytes, budget: Budget) -> Iterator[str]:
 
 def _runs(pattern: "re2._Regexp", data: bytes, budget: Budget) -> dict[bytes, None]:
     """What ``pattern`` matches, each once, in order."""
-    runs = dict[bytes, None]()
-    for match in pattern.finditer(data):
-        budget.spend(candidates=1)
-        runs[match.group()] = None
-    return runs
+    runs = [match.group() for match in islice(pattern.finditer(data), budget.candidates + 1)]
+    budget.spend(candidates=len(runs))
+    return dict.fromkeys(runs)
 
 
 def _base64_bytes(run: bytes) -> bytes:
