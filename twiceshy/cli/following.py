@@ -58,15 +58,15 @@ class Report:
     @property
     def all_in_memory(self) -> bool:
         """True when memory has what every line says: from now on, since before, or as an older revision."""
-        return self._ended_in(IN_MEMORY) == self.lines
+        return self._all_ended_in(IN_MEMORY)
 
     @property
     def nothing_to_correct(self) -> bool:
         """True when every line is in memory, or held until a person decides on it."""
-        return self._ended_in((*IN_MEMORY, "quarantined")) == self.lines
+        return self._all_ended_in((*IN_MEMORY, "quarantined"))
 
-    def _ended_in(self, outcomes: Collection[str]) -> int:
-        return sum(told.outcome in outcomes for told in self.outcomes)
+    def _all_ended_in(self, outcomes: Collection[str]) -> bool:
+        return sum(told.outcome in outcomes for told in self.outcomes) == self.lines
 
 
 class Following:

@@ -219,7 +219,7 @@ def _structures(page: Page) -> Iterator[Finding]:
 
 def _found(page: Page, budget: Budget) -> Iterator[Finding]:
     """What the rules find on a page: as it is, and with look-alikes, and digits for letters, as what they look like."""
-    text, words = page.text, worded(page.text, page.letters)
+    text, words = page.text, page.words
     searches = [(_MARKUP, text), (_WORDS, words)]
     latin, spelled = untwinned(words), unleeted(text)
     if _disguises(words, latin):

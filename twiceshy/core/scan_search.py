@@ -6,7 +6,7 @@ from itertools import accumulate
 
 import re2
 
-from twiceshy.core.letters import UnreadableError, folded_with_letters
+from twiceshy.core.letters import UnreadableError, folded_with_letters, worded
 from twiceshy.core.one_pass import AUTOMATON_BYTES_MAX
 from twiceshy.core.scan_patterns import Rule
 from twiceshy.core.sequences import batched
@@ -20,8 +20,7 @@ _GROUP_RULES_MAX = 18
 _CHUNK_RULES = 7
 """Of a group that matches somewhere, so many are searched for at a time."""
 
-Ruled = list[tuple[Rule, "re2._Regexp"]]
-Chunk = tuple["re2._Regexp", Ruled]
+Chunk = tuple["re2._Regexp", list[tuple[Rule, "re2._Regexp"]]]
 """A pattern that any of some rules matches, and each of them with its own. No set: that would read on after a match."""
 Group = tuple["re2._Regexp", list[Chunk]]
 
@@ -32,9 +31,14 @@ class Page:
     def __init__(self, views: Sequence[View]) -> None:
         self.views = views
         self.joined = "\n".join([view.text for view in views])
-        self.text, self.letters = folded_with_letters(self.joined)
+        self.text, self._letters = folded_with_letters(self.joined)
         if len(self.text) > 2 * len(self.joined) + _EXPANDED_CHARS_MAX:
             raise UnreadableError
+
+    @property
+    def words(self) -> str:
+        """The text as rules on words read it, with as many characters. Raises UnreadableError."""
+        return worded(self.text, self._letters)
 
     def where(self, start: int, end: int) -> str:
         """The field that the characters from ``start`` to ``end`` are of, or the two between which they are split."""
@@ -64,14 +68,12 @@ class Searcher:
             if first := _search(any_of, data, budget):
                 # Who takes the first reason that there is need not wait for the text to be read again for each rule.
                 here = {
-                    rule.name: match
+                    rule.name: _found(rule, match, data)
                     for _, rules in chunks
                     for rule, pattern in rules
                     if (match := pattern.match(data, first.start()))
                 }
-                yield from (
-                    _found(rule, here[rule.name], data) for _, rules in chunks for rule, _ in rules if rule.name in here
-                )
+                yield from here.values()
                 for any_of_chunk, rules in chunks:
                     others = [(rule, pattern) for rule, pattern in rules if rule.name not in here]
                     if others and _search(any_of_chunk, data, budget):
