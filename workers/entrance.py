@@ -26,7 +26,7 @@ from twiceshy.settings import Settings
 from twiceshy.stores.decisions import Decided, Decisions
 from twiceshy.stores.notes import Progress
 from twiceshy.stream.chain import outcome_output, tenant_output
-from twiceshy.stream.codec import Attributes, attributes, binary, claimed
+from twiceshy.stream.codec import Attributes, attributes, binary, claimed, claims
 from twiceshy.stream.records import Output, Record
 from twiceshy.stream.signing import SIGNATURE_HEADER, came_signed, signature_in
 from twiceshy.stream.topics import TOPICS, Topic
@@ -115,7 +115,7 @@ class Entrance:
         """What is told of a record that is dead-lettered: its outcome, under the id that its publisher waits for, and
         to whoever watches over security, that it was refused."""
         came, record = record, claimed(record)
-        tenant = claimed_tenant(record.value)
+        tenant, _, _ = claims(record.value)
         identity = event_id(
             tenant or "",
             record.headers.get("ce_source", b"").decode("utf-8", "replace"),
@@ -176,13 +176,3 @@ def canonical_hash(event: Event, exclude: Mapping[str, Any] | None = None) -> st
         option=orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME,
     )
     return sha256(canonical).hexdigest()
-
-
-def claimed_tenant(body: bytes | None) -> str | None:
-    """The tenant that a body claims, whatever else is wrong with it."""
-    try:
-        parsed = orjson.loads(body or b"")
-    except orjson.JSONDecodeError:
-        return None
-    tenant = parsed.get("tenant") if isinstance(parsed, dict) else None
-    return tenant if isinstance(tenant, str) else None

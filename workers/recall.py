@@ -15,13 +15,13 @@ from twiceshy.errors import PoisonError, TransientError
 from twiceshy.events.quarantine import AuditRecorded
 from twiceshy.events.recall import REPLY_OF, Question, RecallReplied, RecallRequested, Reply
 from twiceshy.stream.chain import tenant_output
-from twiceshy.stream.codec import attributes, binary, claimed, decode, encode, event_headers, event_model
+from twiceshy.stream.codec import attributes, binary, claimed, claims, decode, encode, event_headers, event_model
 from twiceshy.stream.delivery import to_record
 from twiceshy.stream.outputs import Outputs
 from twiceshy.stream.records import Output, Record
 from twiceshy.stream.topics import TOPICS
 from twiceshy.stream.trace import traced
-from workers.entrance import claimed_tenant, wall_clock_ms
+from workers.entrance import wall_clock_ms
 from workers.recall_answer import Recall
 from workers.recall_replies import NoReplyToError, RefusedReplyTopicError, ReplyTo, ReplyTopics
 
@@ -110,7 +110,7 @@ class RecallServer:
             asked = _asked(told)
             request = decode(told, asked)
         except PoisonError as error:
-            if claimed_tenant(claimed(record).value) not in (None, reply_to.tenant):
+            if claims(claimed(record).value)[0] not in (None, reply_to.tenant):
                 raise RefusedReplyTopicError("other_tenant", reply_to.topic, reply_to.tenant) from error
             return REPLY_OF[asked](status="invalid", detail=error.detail)
         if request.tenant != reply_to.tenant:
