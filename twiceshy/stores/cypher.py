@@ -267,11 +267,34 @@ def _row(table: str) -> str:
     return "{" + ", ".join(f"{column}: r[{index}]" for index, column in enumerate(COLUMNS[table])) + "}"
 
 
+def _missing(table: str, label: str) -> str:
+    """The rows that have no node yet, by their first column.
+
+    Not MERGE: with properties set behind it each new node is indexed twice, and the index has to be cleaned of the
+    first time.
+    """
+    return f"""UNWIND ${table} AS r
+  OPTIONAL MATCH (there:{label} {{{COLUMNS[table][0]}: r[0]}})
+  WITH r, there
+  WHERE there IS NULL
+  CREATE (n:{label} {_row(table)})"""
+
+
 _ENTITIES = f"""CALL {{
-  UNWIND $entities AS r
-  MERGE (n:MemoryEntity {{key: r[0]}})
-  ON CREATE SET n = {_row("entities")}
+  {_missing("entities", "MemoryEntity")}
   RETURN count(*) AS entities
+}}
+"""
+
+_INCIDENTS = f"""CALL {{
+  UNWIND $incidents AS r
+  MATCH (n:Incident {{key: r[0]}})
+  SET n = {_row("incidents")}
+  RETURN count(*) AS changed_incidents
+}}
+CALL {{
+  {_missing("incidents", "Incident")}
+  RETURN count(*) AS incidents
 }}
 """
 
@@ -338,7 +361,7 @@ SET m.watermark = $next
 WITH m
 """
     + _node("entries", "Entry", merged=False)
-    + _node("incidents", "Incident", merged=True)
+    + _INCIDENTS
     + _written(merged=False)
     + _CLOSED
     + """RETURN m.watermark
@@ -385,14 +408,14 @@ RETURN m.watermark
 )
 
 
-def _resting(table: str, label: str) -> str:
-    """The edge from what was taught to the episode that it rests on."""
+def _taught(table: str, label: str) -> str:
+    """What was taught, with the edge to the episode that it rests on. It can be written again: a command's can be."""
     return f"""CALL {{
-  UNWIND ${table} AS r
-  MATCH (a:{label} {{version_id: r[0]}})
-  MATCH (b:MemoryEpisode {{version_id: r[{COLUMNS[table].index("episode_id")}]}})
-  MERGE (a)-[x:RESTS_ON {{t_created: a.t_created, source: a.source, status: a.status, confidence_score: 1.0}}]->(b)
-  RETURN count(*) AS {label}_edges
+  {_missing(table, label)}
+  WITH n
+  MATCH (b:MemoryEpisode {{version_id: n.episode_id}})
+  CREATE (n)-[x:RESTS_ON {{t_created: n.t_created, source: n.source, status: n.status, confidence_score: 1.0}}]->(b)
+  RETURN count(*) AS {table}
 }}
 """
 
@@ -404,12 +427,9 @@ WHERE m.watermark = $seen
 SET m.watermark = $next
 WITH m
 """
-    + _node("lessons", "MemoryLesson", merged=True)
-    + _node("playbooks", "MemoryPlaybook", merged=True)
-    + _node("mistakes", "MemoryMistake", merged=True)
-    + _resting("lessons", "MemoryLesson")
-    + _resting("playbooks", "MemoryPlaybook")
-    + _resting("mistakes", "MemoryMistake")
+    + _taught("lessons", "MemoryLesson")
+    + _taught("playbooks", "MemoryPlaybook")
+    + _taught("mistakes", "MemoryMistake")
     + """CALL {
   UNWIND $closed AS r
   MATCH (n:MemoryLesson {incident: r.incident})
