@@ -3,8 +3,8 @@
 Reads the part of a tenant's graph that a batch of incidents, or one command, can touch.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import Any
 
@@ -13,7 +13,7 @@ from twiceshy.core.episodes import SUPERSEDED, superseded_slot
 from twiceshy.core.facts import FACT, claimed, fact_slot
 from twiceshy.core.ids import incident_key
 from twiceshy.core.memory import Content, IncidentState, Memory, Revision, Row, Supersession, key_of
-from twiceshy.core.temporal import FOREVER, Version, transaction_time
+from twiceshy.core.temporal import FOREVER, Version, begin, transaction_time
 from twiceshy.events import chain
 from twiceshy.events.chain import EntryLogged, Recorded
 from twiceshy.events.common import milliseconds
@@ -33,8 +33,19 @@ EPISODE = (
     "t_valid", "source", "status", "confidence_score",
 )  # fmt: skip
 
-Places = dict[str, set[str] | None]
-"""Places to load; of a many-valued predicate's, the folded references of the objects wanted. None wants all."""
+
+@dataclass(slots=True)
+class Wanted:
+    """What to load of a place: of many-valued predicates the objects with one of ``refs`` (None: all).
+
+    Of the slots that change, what matters from where they begin to.
+    """
+
+    refs: set[str] | None
+    slots: set[str] = field(default_factory=set)
+
+
+Places = dict[str, Wanted]
 
 
 async def load(graph: Graph, entries: Sequence[EntryLogged]) -> Memory:
@@ -48,27 +59,32 @@ async def load(graph: Graph, entries: Sequence[EntryLogged]) -> Memory:
     if not keys:
         await _states(graph, memory, again)
         return memory
-    places: Places = {superseded_slot(key): None for key in keys}
+    places: Places = {superseded_slot(key): Wanted(None) for key in keys}
     targets: set[str] = set()
-    for said_at, many, object_ref in await graph.read(cypher.PLACES_OF_INCIDENTS, incidents=keys, at=FOREVER):
+    changes: dict[str, int] = {}
+
+    def changes_from(valid_from: int, subject: str, predicate: str, said: str, many: bool) -> None:
+        slot = fact_slot(memory.names, subject, predicate, said, many=many)
+        changes[slot] = min(valid_from, changes.get(slot, valid_from))
+        objects = memory.names.group(said) if many else None
+        _add_places(places, memory.names.group(subject), predicate, objects, slot)
+
+    for said_at, *said in await graph.read(cypher.SAID_BY_INCIDENTS, incidents=keys, at=FOREVER):
         if said_at.startswith(SUPERSEDED):
             targets.add(said_at.removeprefix(SUPERSEDED))
         else:
-            predicate, _, ref = said_at.partition("|")
-            objects = memory.names.together(object_ref) if many else None
-            _add_places(places, memory.names.together(ref), predicate, objects)
+            changes_from(*said)
     for entry in new:
         for fact in entry.incident.facts if entry.incident else ():
             many = fact.predicate in entry.settings.many_valued
-            objects = memory.names.group(fact.object) if many else None
-            _add_places(places, memory.names.group(fact.subject), fact.predicate, objects)
+            changes_from(milliseconds(fact.valid_from), fact.subject, fact.predicate, fact.object, many)
         for named in entry.incident.supersedes if entry.incident else ():
             targets.add(incident_key(named.origin, named.fingerprint))
-    places |= {superseded_slot(target): None for target in targets}
+    places |= {superseded_slot(target): Wanted(None) for target in targets}
     await _states(graph, memory, [*again, *targets])
+    await _facts(graph, memory, changes)
     await _observations(graph, memory, places, FOREVER)
     await _successors(graph, memory)
-    await _facts(graph, memory, new)
     await _contents(graph, memory, targets)
     await _supersessions(graph, memory, [*keys, *targets], FOREVER)
     return memory
@@ -107,7 +123,7 @@ async def _for_alias(command: chain.Alias | chain.Unalias, graph: Graph, memory:
 async def _for_supersede(command: chain.Supersede, graph: Graph, memory: Memory, at: int) -> None:
     target, successor = (incident_key(named.origin, named.fingerprint) for named in (command.incident, command.by))
     await _states(graph, memory, [target, successor])
-    await _observations(graph, memory, {superseded_slot(target): None}, at)
+    await _observations(graph, memory, {superseded_slot(target): Wanted(None)}, at)
     await _successors(graph, memory)
     await _contents(graph, memory, [target])
     await _supersessions(graph, memory, [target], at)
@@ -118,15 +134,15 @@ async def _for_invalidation(command: chain.OriginInvalidation, graph: Graph, mem
     since = 0 if command.since is None else milliseconds(command.since)
     rows = await graph.read(cypher.INCIDENTS_OF_ORIGIN, origin=command.origin, since=since)
     keys = [row[0] for row in rows]
-    places: Places = {superseded_slot(key): None for key in keys}
+    places: Places = {superseded_slot(key): Wanted(None) for key in keys}
     for row in await graph.read(cypher.TAKEN_BACK, incidents=keys, at=at):
         told = dict(zip(TAKEN_BACK, row, strict=True))
         memory.taken_back[told["incident"]].append(told)
         if told["slot"].startswith(FACT):
             _add_places(places, memory.names.group(told["subject"]), told["predicate"], None)
         else:
-            places[told["place"]] = None
-    places |= {row[0]: None for row in await graph.read(cypher.PLACES_OF_COMMANDS)}
+            places[told["place"]] = Wanted(None)
+    places |= {row[0]: Wanted(None) for row in await graph.read(cypher.PLACES_OF_COMMANDS)}
     targets = [said_at.removeprefix(SUPERSEDED) for said_at in places if said_at.startswith(SUPERSEDED)]
     await _states(graph, memory, [*keys, *targets])
     await _observations(graph, memory, places, at)
@@ -160,14 +176,18 @@ async def _applied(graph: Graph, memory: Memory, entries: Sequence[EntryLogged])
         memory.applied[event_id] = Recorded.model_validate_json(result)
 
 
-def _add_places(places: Places, subjects: Iterable[str], predicate: str, objects: Iterable[str] | None) -> None:
-    """Adds the places of a predicate by the folded references of its subjects."""
+def _add_places(
+    places: Places, subjects: Iterable[str], predicate: str, objects: Iterable[str] | None, slot: str | None = None
+) -> None:
+    """Adds the places of a predicate by the folded references of its subjects, and the slot that changes there."""
     for ref in subjects:
-        known = places.setdefault(place(ref, predicate), set())
+        wanted = places.setdefault(place(ref, predicate), Wanted(set()))
         if objects is None:
-            places[place(ref, predicate)] = None
-        elif known is not None:
-            known.update(objects)
+            wanted.refs = None
+        elif wanted.refs is not None:
+            wanted.refs.update(objects)
+        if slot is not None:
+            wanted.slots.add(slot)
 
 
 async def _states(graph: Graph, memory: Memory, keys: Sequence[str]) -> None:
@@ -187,21 +207,26 @@ async def _successors(graph: Graph, memory: Memory) -> None:
 
 async def _observations(graph: Graph, memory: Memory, places: Places, at: int) -> None:
     asked = [
-        {"place": said_at, "many": refs is not None, "refs": sorted(refs or ())} for said_at, refs in places.items()
+        {
+            "place": said_at,
+            "many": wanted.refs is not None,
+            "refs": sorted(wanted.refs or ()),
+            "since": min((memory.begin[slot] for slot in wanted.slots), default=None),
+        }
+        for said_at, wanted in places.items()
     ]
-    for row in await graph.read(cypher.LIVE_OBSERVATIONS, places=asked, at=at):
+    for row in await graph.read(cypher.LIVE_OBSERVATIONS, places=asked, at=at, forever=FOREVER):
         told: Row = {**dict(zip(OBSERVATION, row, strict=True)), "t_retracted": FOREVER}
         memory.observe(claimed(told, memory.names))
 
 
-async def _facts(graph: Graph, memory: Memory, entries: Sequence[EntryLogged]) -> None:
-    slots = {slot for slot in memory.observations if slot.startswith(FACT)}
-    for entry in entries:
-        for fact in entry.incident.facts if entry.incident else ():
-            many = fact.predicate in entry.settings.many_valued
-            slots.add(fact_slot(memory.names, fact.subject, fact.predicate, fact.object, many=many))
-    if slots:
-        _add_versions(memory, await graph.read(cypher.CURRENT_FACTS, slots=sorted(slots), at=FOREVER), FOREVER)
+async def _facts(graph: Graph, memory: Memory, changes: Mapping[str, int]) -> None:
+    """The versions of slots that what changes from a time on can touch, and where the first of them begins."""
+    if not changes:
+        return
+    asked = [[slot, since] for slot, since in changes.items()]
+    _add_versions(memory, await graph.read(cypher.CURRENT_FACTS, slots=asked, at=FOREVER), FOREVER)
+    memory.begin |= {slot: begin(memory.versions[slot], since) for slot, since in changes.items()}
 
 
 def _add_versions(memory: Memory, rows: Iterable[list[Any]], at: int) -> None:

@@ -94,6 +94,8 @@ class Names:
 
     def resolved(self, key: str) -> str:
         """The name that ``key`` comes to: itself, when it is nobody's alias and has none."""
+        if not self._aliases:
+            return key
         name = self._root(name_of(key))
         if name in self._spelled:
             return self._spelled[name]

@@ -136,7 +136,7 @@ def _rewrite_slot(
     memory: Memory, entry: EntryLogged, slot: str, at: int
 ) -> tuple[list[FactVersionRef], list[FactVersionRef]]:
     live = memory.observations[slot].values()
-    segments = believed(one.seen for one in live)
+    segments = believed((one.seen for one in live), memory.begin.get(slot))
     change = diff(memory.versions[slot], segments)
 
     gone = {version: version_id(entry.tenant, slot, version.t_valid, version.t_created) for version in change.expired}

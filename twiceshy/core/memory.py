@@ -156,9 +156,10 @@ class Writes:
 class Memory:
     """What of a tenant's memory a batch needs.
 
-    ``observations`` (by slot, then id) and ``versions`` hold the live ones. ``said_by`` has, by incident, the slot
-    of each of its observations. The last three are there for a purge alone: of each incident that it can touch, the
-    revisions, the observations that were taken back, and by version id what episodes said.
+    ``observations`` (by slot, then id) and ``versions`` hold the live ones. Of a slot with a ``begin``, those that
+    decide what is believed from then on. ``said_by`` has, by incident, the slot of each of its observations. The last
+    three are there for a purge alone: of each incident that it can touch, the revisions, the observations that were
+    taken back, and by version id what episodes said.
     """
 
     watermark: int
@@ -171,6 +172,7 @@ class Memory:
     observations: dict[str, dict[str, Claimed]] = field(default_factory=lambda: defaultdict(dict))
     said_by: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     versions: dict[str, list[Version]] = field(default_factory=lambda: defaultdict(list))
+    begin: dict[str, int] = field(default_factory=dict)
     episodes: dict[str, Content] = field(default_factory=dict)
     supersessions: dict[str, list[Supersession]] = field(default_factory=lambda: defaultdict(list))
     writes: Writes = field(default_factory=Writes)
@@ -196,17 +198,16 @@ def key_of(incident: IncidentConcluded) -> str:
 
 
 def write_entity(memory: Memory, entry: EntryLogged, key: str, at: int) -> None:
-    memory.writes.entities.setdefault(
-        key,
-        {
-            "key": key,
-            "entity_type": type_of(key),
-            "entity_ref": ref_of(key),
-            "folded": folded_ref(key),
-            "t_created": at,
-            **provenance(entry.event_id),
-        },
-    )
+    if key in memory.writes.entities:
+        return
+    memory.writes.entities[key] = {
+        "key": key,
+        "entity_type": type_of(key),
+        "entity_ref": ref_of(key),
+        "folded": folded_ref(key),
+        "t_created": at,
+        **provenance(entry.event_id),
+    }
 
 
 def stamps(t_valid: int, t_invalid: int, at: int) -> Row:

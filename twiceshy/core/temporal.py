@@ -135,8 +135,11 @@ def live(observations: Iterable[Observation], known_at: int) -> tuple[Observatio
     return tuple(seen for seen in observations if seen.t_created <= known_at < seen.t_retracted)
 
 
-def believed(observations: Iterable[Observation]) -> tuple[Segment, ...]:
+def believed(observations: Iterable[Observation], since: int | None = None) -> tuple[Segment, ...]:
     """What the live observations of one slot come to: disjoint segments, in order of world time.
+
+    With ``since``, those that begin then or later, where none begins before and holds on (`begin`). Of observations
+    that began before it is enough to have the latest one without an end, and those after it.
 
     At every world time the latest-starting observation that covers it wins (equal starts: the later
     ``revised_at``, then the greater event id). Where none covers it, or the winner has ``holds=False``,
@@ -152,9 +155,10 @@ def believed(observations: Iterable[Observation]) -> tuple[Segment, ...]:
     [(100, 150, 'acme'), (150, 200, 'beta'), (200, 253402300799999, 'acme')]
     """
     segments: list[Segment] = []
-    for start, end, winner in _won(observations):
-        if not winner.holds:
+    for begun, end, winner in _won(observations):
+        if not winner.holds or (since is not None and end <= since):
             continue
+        start = begun if since is None else max(begun, since)
         if segments and segments[-1].end == start and segments[-1].object == winner.object:
             segments[-1] = replace(segments[-1], end=end)
         else:
@@ -210,6 +214,16 @@ def diff(before: Iterable[Version], after: Iterable[Segment]) -> Change:
     inserted = tuple(segment for segment in segments if segment not in standing)
     kept = tuple(version for version in current if version.segment in wanted)
     return Change(expired, inserted, kept, tuple(_overlaps(inserted, expired)))
+
+
+def begin(versions: Iterable[Version], since: int) -> int:
+    """Where to begin when a slot changes from ``since`` on: what was believed before that stays as it is.
+
+    At the start of the current version that holds until ``since``, for what begins then can become one with it.
+    Without one just before it, where nothing is believed: what begins at ``since`` itself may be taken back.
+    """
+    holding = (v.t_valid for v in versions if v.t_expired == FOREVER and v.t_valid < since <= v.t_invalid)
+    return min(holding, default=since - 1)
 
 
 def _overlaps(segments: Sequence[Segment], versions: Sequence[Version]) -> Iterator[tuple[Segment, Version]]:

@@ -113,11 +113,11 @@ ORDER BY i.key
 
 # The observations of incidents that stand at ``$at``: not FOREVER where an entry of several queries may have been
 # begun before, so that what it closed then still counts as open.
-PLACES_OF_INCIDENTS = """
+SAID_BY_INCIDENTS = """
 UNWIND $incidents AS key
 MATCH (o:Observation {incident: key})
 WHERE o.t_created < $at AND o.t_retracted >= $at
-RETURN DISTINCT o.place, o.many, o.object_ref
+RETURN o.place, o.valid_from, o.subject, o.predicate, o.object, o.many
 """
 
 PLACES_OF_NAMES = """
@@ -132,11 +132,18 @@ WHERE o.predicate = 'superseded_by' AND o.incident STARTS WITH '/command/'
 RETURN DISTINCT o.place
 """
 
+# Of each slot what can win at ``since`` or later: what has no end, and begins last of those that began by then, leaves
+# nothing to what began before it. Without ``since``, all.
 LIVE_OBSERVATIONS = """
 UNWIND $places AS r
 MATCH (o:Observation {place: r.place})
 WHERE o.t_created < $at AND o.t_retracted >= $at AND (NOT r.many OR o.object_ref IN r.refs)
-RETURN DISTINCT o.observation_id, o.slot, o.place, o.subject, o.subject_ref, o.predicate, o.object, o.object_ref,
+WITH r.place AS place, o.slot AS slot, collect(o) AS said,
+  max(CASE WHEN o.valid_to = $forever AND o.valid_from <= r.since THEN o.valid_from ELSE null END) AS latest
+UNWIND said AS o
+WITH o, latest
+WHERE latest IS NULL OR o.valid_from >= latest
+RETURN o.observation_id, o.slot, o.place, o.subject, o.subject_ref, o.predicate, o.object, o.object_ref,
   o.many, o.holds, o.valid_from, o.valid_to, o.incident, o.origin, o.revised_at, o.event_id, o.trust, o.confidence,
   o.t_created, o.said_at
 """
@@ -156,10 +163,11 @@ WHERE e.origin = $origin AND e.t_created < $until
 RETURN e.incident, e.revised_at, e.event_id, e.content_hash, e.t_created, e.result
 """
 
+# With the version before, which can grow into what changes.
 CURRENT_FACTS = """
-UNWIND $slots AS slot
-MATCH (f:MemoryFact {slot: slot})
-WHERE f.t_created < $at AND f.t_expired >= $at
+UNWIND $slots AS r
+MATCH (f:MemoryFact {slot: r[0]})
+WHERE f.t_created < $at AND f.t_expired >= $at AND f.t_invalid >= r[1]
 RETURN f.slot, f.object, f.t_valid, f.t_invalid, f.t_created, f.founder, f.source
 """
 

@@ -3,9 +3,10 @@
 How many examples are tried is the hypothesis profile's to say.
 """
 
+from dataclasses import replace
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.core.temporal_histories import SLOT
@@ -13,6 +14,7 @@ from twiceshy.core.temporal import (
     FOREVER,
     Observation,
     applied,
+    begin,
     believed,
     diff,
     reaffirmed_by,
@@ -77,3 +79,37 @@ def test_write_leads_from_the_segments_before_to_the_segments_after(
     )
     again = diff(written, believed(then))
     assert (again.expired, again.inserted, set(again.kept)) == ((), (), current)
+
+
+# Such as meet, and end each other.
+close_observation = st.builds(
+    replace,
+    any_observation,
+    valid_from=st.integers(0, 4),
+    valid_to=st.integers(0, 5) | st.just(FOREVER),
+    object=st.sampled_from(["acme", "beta"]),
+)
+
+
+@given(st.lists(close_observation, max_size=8), st.lists(close_observation, max_size=2), st.integers(0, 5))
+@settings(max_examples=1_000)
+def test_change_is_the_same_from_where_it_begins_as_from_the_beginning(
+    standing: list[Observation], added: list[Observation], since: int
+) -> None:
+    gone = [seen for seen in standing if seen.valid_from >= since and seen.incident == "A"]
+    added = [seen for seen in added if seen.valid_from >= since]
+    versions = applied((), diff((), believed(standing)), slot=SLOT, at=1)
+    touched = [version for version in versions if version.t_invalid >= since]
+    start = begin(touched, since)
+    endless = [seen.valid_from for seen in standing if seen.valid_to == FOREVER and seen.valid_from <= start]
+    loaded = [seen for seen in standing if not endless or seen.valid_from >= max(endless)]
+    stay = [seen for seen in loaded if seen not in gone]
+    in_full = diff(versions, believed([*(seen for seen in standing if seen not in gone), *added]))
+    in_part = diff(touched, believed([*stay, *added], start))
+    assert (in_part.expired, in_part.inserted, in_part.supersedes) == (
+        in_full.expired,
+        in_full.inserted,
+        in_full.supersedes,
+    )
+    events = [segment.event_id for segment in in_part.inserted]
+    assert events == [segment.event_id for segment in in_full.inserted]
