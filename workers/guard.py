@@ -20,7 +20,7 @@ from twiceshy.errors import PoisonError
 from twiceshy.events.chain import Admission, EntryLogged
 from twiceshy.events.common import milliseconds
 from twiceshy.events.incident import IncidentConcluded
-from twiceshy.events.quarantine import IncidentQuarantined, QuarantineReason
+from twiceshy.events.quarantine import IncidentQuarantined, QuarantineReason, QuarantineState
 from twiceshy.settings import Settings
 from twiceshy.stores.decisions import HOLD, Asked, Decided, Decisions
 from twiceshy.stores.notes import Progress
@@ -30,7 +30,7 @@ from twiceshy.stream.outputs import tenant_partition
 from twiceshy.stream.records import Output, Record
 from twiceshy.stream.topics import TOPICS
 from workers.entrance import ADMITTED, Entrance, append, canonical_hash, stamped, wall_clock_ms
-from workers.guard_settled import BURST, INJECTION, held
+from workers.guard_settled import BURST, INJECTION, held, released
 from workers.room import Room
 
 HELD_BEFORE = QuarantineReason(rule="held-by-earlier-rules", category=INJECTION)
@@ -149,7 +149,7 @@ class GuardStage:
         self._standing = [*await self._quarantine.hold(items), *await self._quarantine.kept_out(clean)]
         standing = {item.event_id: item for item in self._standing}
         return [
-            _held(standing[incoming.event_id], decision)
+            self._held(standing[incoming.event_id], decision)
             if incoming.event_id in standing
             else [append(self._entry(incoming, decision.admitted_at))]
             for incoming, decision in decided
@@ -199,6 +199,17 @@ class GuardStage:
             signed_by=incoming.signed_by,
         )
 
+    def _held(self, item: IncidentQuarantined, decision: Decided) -> list[Output]:
+        rules = [reason.rule for reason in item.reasons]
+        log.info("held", event_id=item.event_id, item_id=item.item_id, tenant=item.tenant, rules=rules)
+        outputs = held(item, decision.admitted_at)
+        if item.state is QuarantineState.RELEASED:
+            # Memory has it, or is about to: as with what was never held, an entry that comes again has its outcome
+            # told again.
+            approval = item.decisions[-1]
+            outputs.append(append(released(item, approval.who, approval.at, self._settings)))
+        return outputs
+
     def give_up(self, record: Record, error: PoisonError) -> list[Output]:
         return self._entrance.refused(record, error)
 
@@ -218,12 +229,6 @@ class GuardStage:
 
 def _item_id(event_id: str) -> str:
     return derive("quarantined", event_id)
-
-
-def _held(item: IncidentQuarantined, decision: Decided) -> list[Output]:
-    rules = [reason.rule for reason in item.reasons]
-    log.info("held", event_id=item.event_id, item_id=item.item_id, tenant=item.tenant, rules=rules)
-    return held(item, decision.admitted_at)
 
 
 def reasons(found: Judged, decision: Decided) -> tuple[QuarantineReason, ...]:

@@ -82,7 +82,7 @@ def settled(item: IncidentQuarantined, settlement: QuarantineSettlement, signed_
 def held(item: IncidentQuarantined, at: int) -> list[Output]:
     """What is told of an item whose event came, at this moment, of which a person may have decided before.
 
-    Of one that was released this tells no outcome: what memory made of it, the chain tells.
+    Of one that was released this tells no outcome: what memory made of its entry, the chain tells.
     """
     rules = [reason.rule for reason in item.reasons]
     audit = AuditRecorded(

@@ -14,6 +14,7 @@ from tests.records import HIDDEN, NOW, SOURCE, Clock, record, signed
 from twiceshy.contracts import EXAMPLE_INCIDENTS
 from twiceshy.core.ids import derive
 from twiceshy.core.scan import RULES_VERSION
+from twiceshy.events.chain import EntryLogged
 from twiceshy.events.common import instant
 from twiceshy.events.outcome import IncidentOutcome
 from twiceshy.events.quarantine import AuditRecorded, IncidentQuarantined, QuarantineSettlement, QuarantineState
@@ -232,6 +233,24 @@ async def test_event_that_is_twice_in_a_batch_is_held_once_and_told_twice(
     first, again = await handled(guard(stores, clock, tenant), hidden, hidden)
     assert first == again
     assert await Quarantine(stores.stores.redis).items(tenant) == [held(first)]
+
+
+async def test_event_of_an_item_that_was_released_is_appended_again_so_that_its_outcome_is_told_again(
+    stores: Memory, clock: Clock, tenant: str
+) -> None:
+    stage, hidden = guard(stores, clock, tenant), record(incident(1, tenant, summary=HIDDEN))
+    [first] = await handled(stage, hidden)
+    clock.now += 1_000
+    approved = await carried_out(deciding(stores, clock, tenant), decision(about(tenant, "approve", held(first))))
+    clock.now += 1_000
+    [again] = await handled(stage, hidden)
+    [entry, appended] = [
+        EntryLogged.model_validate_json(value)
+        for outputs in (approved, again)
+        for value in values(outputs, TOPICS.memory_log)
+    ]
+    assert appended == entry.model_copy(update={"admitted_at": NOW + 1_000})
+    assert appended.admission.how == "released"
 
 
 async def test_clean_event_is_kept_out_by_its_item_when_its_first_decision_is_forgotten(
