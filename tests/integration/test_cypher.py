@@ -66,8 +66,9 @@ async def test_query_begins_at_an_index(full: Memory, name: str) -> None:
     # What a write takes as rows may be empty: nothing runs here.
     given = {found: PARAMETERS.get(found, []) for found in re.findall(r"\$(\w+)", query)}
     lines = await full.redis("GRAPH.EXPLAIN", graph.name, header(given) + query)
-    plan = "\n".join(str(line) for line in lines if not FEW.search(str(line)))
-    assert "Index Scan" in plan
+    plan = "\n".join(map(str, lines))
+    assert "Index Scan" in plan or FEW.search(plan)
+    plan = FEW.sub("", plan)
     assert "Label Scan" not in plan, plan
     assert "All Node Scan" not in plan, plan
 

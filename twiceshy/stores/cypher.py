@@ -4,8 +4,9 @@ Lists go through ``CALL { UNWIND … RETURN count(*) }``: a bare UNWIND of an em
 Every write begins with the fence: no row means that another writer was here.
 """
 
+# None for Meta: of four nodes each write sets one, and an index of what is set has to be cleaned, by a fork of the
+# server.
 INDEXES: tuple[tuple[str, str], ...] = (
-    ("Meta", "stage"),
     ("Entry", "event_id"),
     ("Incident", "key"),
     ("Observation", "observation_id"),
