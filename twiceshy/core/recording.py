@@ -21,11 +21,10 @@ from twiceshy.core.facts import fact_rows, observe, rewrite_slots, take_back
 from twiceshy.core.memory import IncidentState, Memory, Row, key_of, provenance
 from twiceshy.core.purges import blocked
 from twiceshy.core.temporal import FOREVER, transaction_time
-from twiceshy.events.chain import EntryLogged, FactVersionRef, Recorded
+from twiceshy.events.chain import EntryLogged, Recorded
 from twiceshy.events.incident import IncidentConcluded
 
 Change = Literal["remembered", "reaffirmed", "corrected"]
-Made = tuple[FactVersionRef, ...]
 
 
 def record(memory: Memory, entry: EntryLogged) -> Recorded:
