@@ -23,6 +23,7 @@ from twiceshy.cli.output import (
 
 if TYPE_CHECKING:
     from twiceshy.settings import Settings
+    from twiceshy.stores.generations import Generations
     from workers.comparison import Difference
 
 Generation = Annotated[str, typer.Argument(help="A generation, as `twiceshy generations` lists them.")]
@@ -116,15 +117,14 @@ async def _rebuild(
         return name, found
 
 
-async def _next_name(known: Any, tenant: str, live: str) -> str:
-    """The unfinished generation, if there is one; else the next number."""
-    others: dict[str, str] = await known.others(tenant)
+async def _next_name(known: "Generations", tenant: str, live: str) -> str:
+    """The unfinished generation, if there is one; else a new one."""
+    others = await known.others(tenant)
     unfinished = [name for name, state in others.items() if state == "building" and name != live]
     if unfinished:
         typer.echo(f"Going on with {unfinished[0]}.", err=True)
         return unfinished[0]
-    numbers = [int(name[1:]) for name in others if name[:1] == "g" and name[1:].isdigit()]
-    return f"g{max([1, *numbers]) + 1}"
+    return await known.new_name(tenant)
 
 
 async def _generations(settings: "Settings", tenant: str) -> list[dict[str, Any]]:

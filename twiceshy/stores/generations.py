@@ -48,6 +48,15 @@ class Generations:
             written: dict[Any, Any] = await self._redis.hgetall(_others(tenant))
         return {str(name): str(state) for name, state in sorted(written.items())}
 
+    async def new_name(self, tenant: str) -> str:
+        """A name that none of the tenant's generations has had: what is on its way to one that was dropped reaches no
+        other."""
+        others = await self.others(tenant)
+        async with answering():
+            while (name := f"g{await self._redis.incr(_last(tenant)) + 1}") in others:
+                continue
+        return name
+
     async def with_graph(self, tenant: str) -> list[str]:
         """Every generation that has a graph, whether it was noted or is folded just to be looked at."""
         start, end = graph_name(tenant, "|").split("|")
@@ -74,3 +83,7 @@ def _pointers(tenant: str) -> str:
 
 def _others(tenant: str) -> str:
     return f"twiceshy:generations:{tenant}:others"
+
+
+def _last(tenant: str) -> str:
+    return f"twiceshy:generations:{tenant}:last"
