@@ -48,7 +48,7 @@ _CONTROLS = [code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) no
 
 _MARKS = dict.fromkeys(map(chr, range(0x300, 0x370)), "")
 _DROPPED = {*map(ord, (*INVISIBLE_LETTERS, *_MARKS)), *_CONTROLS}
-_LEET = dict(zip("013457@$!|", "oieastasil", strict=True))
+LEET = dict(zip("013457@$!|", "oieastasil", strict=True))
 _REPLACED_ONE_BY_ONE_MAX = 100
 _LETTERS_MAX = 4_000
 """Different characters of one text; few books in Chinese have more."""
@@ -194,7 +194,7 @@ def untwinned(plain: str) -> str:
 
 def unleeted(plain: str) -> str:
     """A folded text with the digits and signs as the letters for which they may stand."""
-    return replaced(plain, _LEET)
+    return replaced(plain, LEET)
 
 
 def _exchanged(text: str, signs: Mapping[int, str], letters: Collection[str] = ()) -> tuple[str, frozenset[str]]:

@@ -19,9 +19,9 @@ import re2
 from pydantic import BaseModel
 
 from twiceshy.core import scan_commands, scan_languages, scan_markup, scan_passives, scan_personas, scan_rules
+from twiceshy.core.disguises import is_spelled, may_be_cut, undisguises
 from twiceshy.core.invisible import visible
 from twiceshy.core.letters import STRUCTURES, UnreadableError, folded, structures, unleeted, untwinned, worded
-from twiceshy.core.one_pass import one_pass
 from twiceshy.core.risky import kinds
 from twiceshy.core.scan_patterns import LINE, MEDIUM, STRONG, Rule
 from twiceshy.core.scan_search import Page, Searcher
@@ -49,12 +49,6 @@ _WORDS = Searcher(
     ("prompt_leak", "guardrail_evasion"),
 )
 _MARKUP = Searcher(_ON_MARKUP, ("agent_directive", "role_forging", "label_forging", "tool_call", "dangerous_command"))
-
-_DISGUISED = (
-    "ignore disregard forget override instruct prompt previous system pretend assistant reveal always never secret user"
-).split()
-"""Words of which there are more in a trick out of its disguise."""
-_DISGUISED_IN = one_pass(_DISGUISED)
 
 _PROSE = re2.compile(r"(?:\b[a-z']{2,15}[ ,]{1,2}){5}")
 
@@ -189,7 +183,8 @@ def _findings(page: Page, budget: Budget) -> Iterator[Finding]:
     """All that is found on a page and in what it says when decoded. Raises UnreadableError."""
     yield from _structures(page)
     yield from _found(page, budget)
-    deeper = list(_bare(page.views)) if _disguises(page.text, unmarked(page.text)) else []
+    cut = may_be_cut(page.text) and undisguises(page.text, unmarked(page.text))
+    deeper = list(_bare(page.views)) if cut else []
     if decodable(page.joined):
         deeper += decoded(page.views, budget)
     if deeper:
@@ -205,7 +200,7 @@ def _bare(read: Iterable[View]) -> Iterator[View]:
     """The views with words in which there is markup, without it."""
     for view in read:
         plain = unmarked(view.text)
-        if _disguises(view.text.lower(), plain.lower()):
+        if undisguises(view.text.lower(), plain.lower()):
             yield View(view.where, plain, "markup")
 
 
@@ -221,11 +216,11 @@ def _found(page: Page, budget: Budget) -> Iterator[Finding]:
     """What the rules find on a page: as it is, and with look-alikes, and digits for letters, as what they look like."""
     text, words = page.text, page.words
     searches = [(_MARKUP, text), (_WORDS, words)]
-    latin, spelled = untwinned(words), unleeted(text)
-    if _disguises(words, latin):
+    latin = untwinned(words)
+    if undisguises(words, latin):
         searches.append((_WORDS, latin))
-    if _disguises(text, spelled):
-        searches.append((_WORDS, worded(spelled)))
+    if is_spelled(text):
+        searches.append((_WORDS, worded(unleeted(text))))
     # In each form a letter stays one letter, so that a place in it is the same place on the page.
     signs: list[tuple[Rule, int, int]] = []
     for searcher, form in searches:
@@ -240,13 +235,6 @@ def _found(page: Page, budget: Budget) -> Iterator[Finding]:
                 for other, first, last in apart:
                     yield Finding(other.name, other.category, page.where(first, last))
             yield Finding(rule.name, rule.category, page.where(start, end))
-
-
-def _disguises(text: str, plain: str) -> bool:
-    if plain == text:
-        return False
-    present = _DISGUISED_IN.Match(plain.encode()) or ()
-    return any(plain.count(word) > text.count(word) for word in map(_DISGUISED.__getitem__, present))
 
 
 def _score(findings: Iterable[Finding]) -> int:

@@ -52,7 +52,7 @@ _ANY_CODING = re2.compile(
 _OCTALS = {f"{code:03o}": chr(code) for code in range(0x100)}
 _PAIRS = frozenset(map("".join, product(hexdigits, repeat=2)))
 _REPEATS = [2**power for power in reversed(range(12))]
-_WITHIN_WORDS = ("-\r\n", "-\n", "-", "\u2010", "\u2011", "*", "_", "~", "`")
+WITHIN_WORDS = ("-\r\n", "-\n", "-", "\u2010", "\u2011", "*", "_", "~", "`")
 _TAG_CHARS_MAX = 200
 _TAGS_MAX = 30_000
 _MARKS = r"(?:-\r?\n|[*_~`\x{2010}\x{2011}-])*"
@@ -111,7 +111,7 @@ def unmarked(text: str) -> str:
         if len(rest) > _TAGS_MAX:
             raise UnreadableError
         text = first + "".join(_after_tag(part) for part in rest)
-    for sign in _WITHIN_WORDS:
+    for sign in WITHIN_WORDS:
         text = text.replace(sign, "")
     return text
 
