@@ -52,6 +52,9 @@ LEET = dict(zip("013457@$!|", "oieastasil", strict=True))
 _REPLACED_ONE_BY_ONE_MAX = 100
 _LETTERS_MAX = 4_000
 """Different characters of one text; few books in Chinese have more."""
+_OFTEN = 0.1
+"""Where few letters are so much of a text, it takes less time to take each of them out than to look at all of it."""
+_RARE_LETTERS_MAX = 3
 _CHANGED_LETTERS_MAX = 400
 """Of those, the ones that are not what they are read as. All accents of Europe are fewer; a text of random characters
 has thousands, and takes longer than a scan may."""
@@ -158,8 +161,15 @@ def folded_with_letters(text: str) -> tuple[str, frozenset[str]]:
 
 
 def occurring(text: str) -> set[str]:
-    """The characters that are in a text. Words come again, so that theirs are fewer to look at."""
-    return {letter for letter in _WHITE_SPACE if letter in text}.union(*set(text.split()))
+    """The characters that are in a text. Words come again, so that theirs are fewer to look at, and so do letters."""
+    letters, rest = {letter for letter in _WHITE_SPACE if letter in text}, "".join(set(text.split()))
+    rare = 0
+    while rest and rare < _RARE_LETTERS_MAX:
+        letter, before = rest[len(rest) // 2], len(rest)
+        letters.add(letter)
+        rest = rest.replace(letter, "")
+        rare += len(rest) > (1 - _OFTEN) * before
+    return letters.union(rest)
 
 
 def _uncoloured(text: str) -> str:
