@@ -37,7 +37,8 @@ _BETWEEN_PARTS = b" \t\r\n\"'`+,.\\="
 _HEX = re2.compile(r"(?:(?:0x|\\x)?[0-9A-Fa-f]{2}[ \t\r\n,;:$\"'+-]{0,4}){12,}")
 _NOT_HEX = bytes(code for code in range(0x100) if chr(code) not in hexdigits)
 _LETTER = r"[A-Za-z0-9\x{80}-\x{10FFFF}]"
-_SEPARATORS = " \t\n._*|/,~-·"
+_SEPARATORS = b" \t\n._*|/,~-"
+_MIDDLE_DOT = "·".encode()
 _SPACED = re2.compile(rf"(?:^|[^A-Za-z0-9])(?:{_LETTER}[ \t\n._*|/,~·-]{{1,7}}){{7,}}{_LETTER}(?:[^A-Za-z0-9]|$)")
 _ESCAPES = (("\\x", 2), ("\\u", 4), ("\\U", 8))
 _ENTITY = re2.compile(r"&(?:#[0-9]{2,9}|#[xX][0-9A-Fa-f]{2,8}|[A-Za-z]{2,31};)")
@@ -169,7 +170,7 @@ def _unescaped(text: str) -> str:
         text = unquote(text)
     if "=" in text and _QUOTED_PRINTABLE.search(text.encode()):
         text = binascii.a2b_qp(text.encode()).decode(errors="replace")
-    for sign, digits in _ESCAPES:
+    for sign, digits in _ESCAPES if "\\" in text else ():
         if sign in text:
             _limit(_begun(text, sign))
             first, *rest = text.split(sign)
@@ -261,9 +262,7 @@ def _text(data: bytes, errors: str) -> str | None:
         return None
 
 
-def _drawn_together(run: str) -> str:
+def _drawn_together(run: bytes) -> str:
     """Spaced letters as words: one sign between two letters goes, where there are more a word ends."""
-    run = run.replace("  ", "\r")
-    for sign in _SEPARATORS:
-        run = run.replace(sign, "")
-    return run.replace("\r", " ")
+    parted = run.replace(b"  ", b"\r").replace(_MIDDLE_DOT, b"")
+    return parted.translate(None, _SEPARATORS).replace(b"\r", b" ").decode()
