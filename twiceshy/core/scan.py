@@ -86,7 +86,7 @@ def scanned(incident: IncidentConcluded) -> tuple[Scan, IncidentConcluded]:
     try:
         read = strings(incident)
         found = _scan((*read, *_joined(read)))
-        if found.findings or all(view.text.isascii() for view in read):
+        if found.findings or "".join([view.text for view in read]).isascii():
             return found, incident
         return found, cleaned(incident)
     except Exception:  # noqa: BLE001 - whatever made the scan fail may have been made to
@@ -125,17 +125,17 @@ def _read(event: BaseModel, path: str, read: list[View]) -> None:
             continue
         if isinstance(part, str):
             read.append(View(path + name, part))
-        elif isinstance(part, BaseModel):
-            _read(part, f"{path}{name}.", read)
-        elif isinstance(part, dict):
-            for index, (key, text) in enumerate(part.items()):
-                read += (View(f"{path}{name}.{index}:key", key), View(f"{path}{name}.{index}", text))
         elif isinstance(part, tuple):
             for index, each in enumerate(part):
                 if isinstance(each, str):
                     read.append(View(f"{path}{name}.{index}", each))
                 else:
                     _read(each, f"{path}{name}.{index}.", read)
+        elif isinstance(part, dict):
+            for index, (key, text) in enumerate(part.items()):
+                read += (View(f"{path}{name}.{index}:key", key), View(f"{path}{name}.{index}", text))
+        elif isinstance(part, BaseModel):  # last, for pydantic has this asked in Python
+            _read(part, f"{path}{name}.", read)
 
 
 def _joined(read: Sequence[View]) -> list[View]:

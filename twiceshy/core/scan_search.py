@@ -83,7 +83,7 @@ class Searcher:
 
 
 def _search(pattern: "re2._Regexp", data: bytes, budget: Budget) -> "re2._Match | None":
-    budget.spend(bytes_searched=len(data))
+    budget.search(data)
     return pattern.search(data)
 
 

@@ -70,12 +70,17 @@ class Budget:
     candidates: int = CANDIDATES_MAX
     bytes_searched: int = SEARCHED_BYTES_MAX
 
-    def spend(self, chars: int = 0, candidates: int = 0, bytes_searched: int = 0) -> None:
+    def spend(self, chars: int = 0, candidates: int = 0) -> None:
         """Raises UnreadableError when there is not so much left."""
         self.chars -= chars
         self.candidates -= candidates
-        self.bytes_searched -= bytes_searched
-        if min(self.chars, self.candidates, self.bytes_searched) < 0:
+        if self.chars < 0 or self.candidates < 0:
+            raise UnreadableError
+
+    def search(self, data: bytes) -> None:
+        """Spends a search, likewise; there are more of these than of all else."""
+        self.bytes_searched -= len(data)
+        if self.bytes_searched < 0:
             raise UnreadableError
 
 
@@ -156,7 +161,7 @@ def _decodings(text: str, budget: Budget) -> Iterator[tuple[str, str]]:
         yield "base64", plain
     if plain := "\n".join(_from_hex(data, budget)):
         yield "hexadecimal", plain
-    if spaced := " ".join(_drawn_together(match.group().decode()) for match in _SPACED.finditer(data)):
+    if spaced := " ".join(_drawn_together(match.group()) for match in _SPACED.finditer(data)):
         yield "spaced letters", spaced
 
 
