@@ -97,7 +97,6 @@ _HAS_CONTROLS = re2.compile(r"[\x00-\x08\x0E-\x1F\x7F]")
 # Parts of Hangul syllables and marks of kana, which make another letter of the one before.
 _HAS_PARTS = re2.compile(r"[\x{1100}-\x{11FF}\x{3099}\x{309A}]")
 _HAS_TWINS = re2.compile(f"[{_TWIN_CLASS}]")
-_HAS_LOOK_ALIKES = re2.compile(f"[{''.join(_LOOK_ALIKES)}]")
 
 _INNER = f"[A-Za-z0-9][{class_of(*ZERO_WIDTHS)}]+[A-Za-z0-9]"
 _INNER_AGAIN = f"(?:(?:.*[A-Za-z0-9])?[{class_of(*ZERO_WIDTHS)}]+[A-Za-z0-9])"
@@ -189,17 +188,18 @@ def worded(plain: str, letters: Collection[str] = ()) -> str:
     """A folded text with a sign for each character between words: a stop for what ends a sentence, a colon for what
     announces or quotes, a line's end as it is, and a blank for the rest.
 
-    ``letters`` are all that the text consists of, if that is known."""
+    ``letters`` are all that the text consists of, or more, if that is known."""
     if plain.isascii():
         return plain.encode().translate(_ASCII_SIGNS).decode()
     return _exchanged(plain, _SIGNS, letters)[0]
 
 
-def untwinned(plain: str) -> str:
-    """A folded text with look-alike letters as the Latin ones."""
-    if plain.isascii() or not _HAS_LOOK_ALIKES.search(plain.encode()):
+def untwinned(plain: str, letters: Collection[str] = ()) -> str:
+    """A folded text with look-alike letters as the Latin ones; ``letters`` as `worded` takes them."""
+    if plain.isascii():
         return plain
-    return replaced(plain, _LOOK_ALIKES)
+    present = _LOOK_ALIKES.keys() & (letters or occurring(plain))
+    return replaced(plain, {letter: _LOOK_ALIKES[letter] for letter in present})
 
 
 def unleeted(plain: str) -> str:

@@ -216,7 +216,7 @@ def _found(page: Page, budget: Budget) -> Iterator[Finding]:
     """What the rules find on a page: as it is, and with look-alikes, and digits for letters, as what they look like."""
     text, words = page.text, page.words
     searches = [(_MARKUP, text), (_WORDS, words)]
-    latin = untwinned(words)
+    latin = untwinned(words, page.letters)
     if undisguises(words, latin):
         searches.append((_WORDS, latin))
     if is_spelled(text):

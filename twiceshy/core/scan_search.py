@@ -31,14 +31,14 @@ class Page:
     def __init__(self, views: Sequence[View]) -> None:
         self.views = views
         self.joined = "\n".join([view.text for view in views])
-        self.text, self._letters = folded_with_letters(self.joined)
+        self.text, self.letters = folded_with_letters(self.joined)
         if len(self.text) > 2 * len(self.joined) + _EXPANDED_CHARS_MAX:
             raise UnreadableError
 
     @property
     def words(self) -> str:
         """The text as rules on words read it, with as many characters. Raises UnreadableError."""
-        return worded(self.text, self._letters)
+        return worded(self.text, self.letters)
 
     def where(self, start: int, end: int) -> str:
         """The field that the characters from ``start`` to ``end`` are of, or the two between which they are split."""
