@@ -47,6 +47,7 @@ _WORDS = Searcher(
     ("agent_directive", "answer_steering"),
     ("trust_forging", "concealment"),
     ("prompt_leak", "guardrail_evasion"),
+    never_in_ascii=scan_languages.NEVER_IN_ASCII,
 )
 _MARKUP = Searcher(_ON_MARKUP, ("agent_directive", "role_forging", "label_forging", "tool_call", "dangerous_command"))
 

@@ -277,3 +277,12 @@ def _rules() -> tuple[Rule, ...]:
 
 
 RULES = _rules()
+
+_OTHER_LETTERS = ("russian", "ukrainian", "hindi", *WITHOUT_BLANKS)
+NEVER_IN_ASCII = frozenset(
+    (
+        "drop-all-that-was-said-grown",
+        *(f"drop-previous-{what}-{language}" for what in ("orders", "rules") for language in _OTHER_LETTERS),
+    )
+)
+"""Rules that match no text of ASCII letters alone."""

@@ -52,20 +52,27 @@ class Page:
 class Searcher:
     """Rules, searched many at a time: an honest text costs one search for each group of rules."""
 
-    def __init__(self, rules: Iterable[Rule], *together: Collection[str]) -> None:
-        """``together``: categories that share a group, as their patterns have few states beside each other's."""
+    def __init__(self, rules: Iterable[Rule], *together: Collection[str], never_in_ascii: Collection[str] = ()) -> None:
+        """``together``: categories that share a group, as their patterns have few states beside each other's.
+        ``never_in_ascii``: rules that have groups of their own, the first, for which most texts are not searched."""
         shared = {category: number for number, group in enumerate(together) for category in group}
-        groups: dict[int | str, list[Rule]] = {}
+        groups: dict[tuple[int | str, bool], list[Rule]] = {}
         for rule in rules:
-            groups.setdefault(shared.get(rule.category, rule.category), []).append(rule)
-        parts = [[group] if name in shared.values() else _parts(group) for name, group in groups.items()]
-        self._groups = [_group(rules) for part in parts for rules in part]
+            name = shared.get(rule.category, rule.category), rule.name in never_in_ascii
+            groups.setdefault(name, []).append(rule)
+        self._groups = [
+            (_group(part), never)
+            for (name, never), group in sorted(groups.items(), key=lambda group: not group[0][1])
+            for part in ([group] if name in shared.values() else _parts(group))
+        ]
 
     def matches(self, text: str, budget: Budget) -> Iterator[tuple[Rule, int, int]]:
         """Each rule that matches, and the characters where it first does; not in the order of the rules."""
         data = text.encode()
-        for any_of, chunks in self._groups:
-            if first := _search(any_of, data, budget):
+        for (any_of, chunks), never_in_ascii in self._groups:
+            if never_in_ascii and data.isascii():
+                budget.search(data)  # what may be read is the same for all letters
+            elif first := _search(any_of, data, budget):
                 # Who takes the first reason that there is need not wait for the text to be read again for each rule.
                 here = {
                     rule.name: _found(rule, match, data)
