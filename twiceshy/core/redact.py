@@ -32,6 +32,8 @@ _TITLE_CHARS_MAX = 500
 _URL_CHARS_MAX = 2_048
 _LABEL_KEY_CHARS_MAX = 200
 _PEOPLE = frozenset(("user", "person", "account", "engineer", "employee", "customer"))
+_PARTS = ("origin", "cause", "evidence")
+_LISTS_OF_PARTS = ("entities", "facts", "mistakes", "supersedes", "derived_from", "code_refs")
 _VALUE_KEYS = frozenset(("value", "default", "text", "#text"))
 _KNOWN = (*redact_rules.RULES, *redact_names.RULES, *redact_commands.RULES, *redact_apart.RULES)
 _KEYS = Rules(_KNOWN)
@@ -77,7 +79,7 @@ class Redactor:
 
         Masking it again changes nothing, under the same rules.
         """
-        body = incident.model_dump(mode="python")
+        body = _body(incident)
         keys = _keys(body)
         refuse_secrets(keys)
         slots = _slots(body)
@@ -163,6 +165,16 @@ class Redactor:
         return fingerprint if shown else incident.concluded_at.isoformat()
 
 
+def _body(incident: IncidentConcluded) -> dict[str, Any]:
+    """The fields of an incident and those of its parts, to be changed: `model_dump` would go on to every value."""
+    body = dict(vars(incident))
+    for name in _PARTS:
+        body[name] = body[name] and dict(vars(body[name]))
+    for name in _LISTS_OF_PARTS:
+        body[name] = [dict(vars(part)) for part in body[name]]
+    return body
+
+
 def _slots(body: dict[str, Any]) -> list[_Slot]:
     """Every text of an incident that is masked in its place, the title first."""
     cause, evidence = body["cause"] or {}, body["evidence"] or {}
@@ -220,6 +232,7 @@ def _holds_key(name: str) -> bool:
     return any(
         span.rank == EXACT or (span.rank == NAMED and random_looking(view[span.start : span.end]))
         for view in views(name.encode())
+        if _KEYS.may_find(view)
         for span in _KEYS.spans(view)
     )
 

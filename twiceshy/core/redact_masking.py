@@ -5,7 +5,7 @@ value go with it, and the rest of them stay.
 """
 
 from bisect import bisect_right
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -61,9 +61,9 @@ class Masking:
         self._rules = rules
         self._things = tuple(things)
         self._placeholders: dict[bytes, bytes] = {}
-        self._numbers: Counter[str] = Counter()
+        self._numbers: dict[str, int] = defaultdict(int)
         self.secrets: set[bytes] = set()
-        self.masked: Counter[str] = Counter()
+        self.masked: dict[str, int] = defaultdict(int)
 
     def reserve(self, text: str) -> None:
         """Numbers that ``text`` has already are not given again."""

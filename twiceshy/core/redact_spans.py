@@ -100,9 +100,15 @@ class Rules:
         literal = [bool(_LITERALS.fullmatch(rule.hint.encode())) for rule in rules]
         self._literal = list(compress(rules, literal))
         self._others = list(compress(rules, map(not_, literal)))
+        literals = ["|".join(map(re2.escape, rule.hint.split("|"))) for rule in self._literal]
+        patterns = [rule.hint for rule in self._others]
         # Apart from each other: one pass over both kinds can be made to remember too much.
-        self._literals = one_pass("|".join(map(re2.escape, rule.hint.split("|"))) for rule in self._literal)
-        self._patterns = one_pass(rule.hint for rule in self._others)
+        self._literals, self._patterns = one_pass(literals), one_pass(patterns)
+        self._any = compiled("|".join(f"(?:{hint})" for hint in (*literals, *patterns)))
+
+    def may_find(self, text: bytes) -> bool:
+        """Whether there may be a span in a text: what is cheaper to know first where there is none in most."""
+        return self._any.search(text.lower()) is not None
 
     def _hinted(self, text: bytes) -> Iterator[Rule]:
         folded = text.lower()
