@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from hashlib import sha256
 from secrets import token_hex
 from typing import Any
@@ -161,11 +162,13 @@ def append(entry: EntryLogged) -> Output:
 
 def stamped(settings: Settings, origin_trust: float) -> StampedSettings:
     """The settings that travel with an entry, as they are now."""
-    return StampedSettings(
-        origin_trust=origin_trust,
-        many_valued=settings.many_valued,
-        rule_incidents_min=settings.rule_incidents_min,
-    )
+    return _stamped(origin_trust, settings.many_valued, settings.rule_incidents_min)
+
+
+# There are a few degrees of trust, and one setting of the rest.
+@lru_cache(maxsize=64)
+def _stamped(origin_trust: float, many_valued: tuple[str, ...], rule_incidents_min: int) -> StampedSettings:
+    return StampedSettings(origin_trust=origin_trust, many_valued=many_valued, rule_incidents_min=rule_incidents_min)
 
 
 def canonical_hash(event: Event, exclude: Mapping[str, Any] | None = None) -> str:

@@ -85,11 +85,11 @@ def counted(
     owner = incident.origin.name if listed else ALL_ELSE
     window_ms = limits.window_secs * 1_000
     place = ["backfill", str((at_ms or 0) // window_ms)] if backfill else ["live"]
-    whose = _key(incident.tenant, owner, *place)
+    whose, of_origin = _keys_of_origin(incident.tenant, owner, *place)
     windows = [
         Window("subject", text, _key("subject", whose, text), limits.max_per_subject) for text in subjects(incident)
     ]
-    windows.append(Window("origin", owner or "all origins not listed", _key("origin", whose), limits.max_per_origin))
+    windows.append(Window("origin", owner or "all origins not listed", of_origin, limits.max_per_origin))
     key = incident_key(incident.origin.name, incident.fingerprint)
     return Counted(_key("incident", whose, key), tuple(windows), at_ms, window_ms)
 
@@ -108,6 +108,14 @@ def _bounded(text: str) -> str:
         return text
     mark = f"… {_key(text)[:12]}"
     return text[: SUBJECT_CHARS_MAX - len(mark)] + mark
+
+
+# The same few origins have all incidents.
+@lru_cache(maxsize=256)
+def _keys_of_origin(*origin: str) -> tuple[str, str]:
+    """What the windows of an origin's subjects are named by, and its own window."""
+    whose = _key(*origin)
+    return whose, _key("origin", whose)
 
 
 def _key(*parts: str) -> str:

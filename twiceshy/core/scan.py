@@ -143,7 +143,8 @@ def _joined(read: Sequence[View]) -> list[View]:
     """Fields put side by side between which a payload may be split, where they are not neighbours already."""
     places = {view.where: place for place, view in enumerate(read)}
     joined: list[View] = []
-    if labels := [view for view in read if view.where.startswith("labels.")]:
+    if "labels.0" in places:
+        labels = [view for view in read if view.where.startswith("labels.")]
         # Keys and values of labels take turns.
         joined += (_BARRIER, *labels[::2], _BARRIER, *labels[1::2])
     title = places["title"]
