@@ -25,14 +25,9 @@ def undisguises(text: str, plain: str) -> bool:
     return any(plain.count(word) > text.count(word) for word in map(_WORDS.__getitem__, present))
 
 
-def may_be_cut(text: str) -> bool:
-    """Whether `views.unmarked` may put a word together: cheaper than to see whether it does."""
-    return "<" in text or _CUT.search(text.encode()) is not None
-
-
-def is_spelled(text: str) -> bool:
-    """Whether `letters.unleeted` makes a word: cheaper than to make it."""
-    return _SPELLED.search(text.encode()) is not None
+def may_be_disguised(text: str) -> bool:
+    """Whether `views.unmarked` or `letters.unleeted` may put a word together: cheaper than to see whether they do."""
+    return "<" in text or _DISGUISED.search(text.encode()) is not None
 
 
 def _cut(word: str) -> Iterator[str]:
@@ -52,5 +47,4 @@ def _either(letter: str) -> str:
     return f"[{letter}{_SIGNS_OF.get(letter, '')}]"
 
 
-_CUT = re2.compile("|".join(form for word in _WORDS for form in _cut(word)))
-_SPELLED = re2.compile("|".join(form for word in _WORDS for form in _spelled(word)))
+_DISGUISED = re2.compile("|".join(form for word in _WORDS for form in (*_cut(word), *_spelled(word))))

@@ -19,7 +19,7 @@ import re2
 from pydantic import BaseModel
 
 from twiceshy.core import scan_commands, scan_languages, scan_markup, scan_passives, scan_personas, scan_rules
-from twiceshy.core.disguises import is_spelled, may_be_cut, undisguises
+from twiceshy.core.disguises import undisguises
 from twiceshy.core.invisible import visible
 from twiceshy.core.letters import STRUCTURES, UnreadableError, folded, structures, unleeted, untwinned, worded
 from twiceshy.core.risky import kinds
@@ -185,7 +185,7 @@ def _findings(page: Page, budget: Budget) -> Iterator[Finding]:
     """All that is found on a page and in what it says when decoded. Raises UnreadableError."""
     yield from _structures(page)
     yield from _found(page, budget)
-    cut = may_be_cut(page.text) and undisguises(page.text, unmarked(page.text))
+    cut = page.may_be_disguised and undisguises(page.text, unmarked(page.text))
     deeper = list(_bare(page.views)) if cut else []
     if decodable(page.joined):
         deeper += decoded(page.views, budget)
@@ -221,8 +221,8 @@ def _found(page: Page, budget: Budget) -> Iterator[Finding]:
     latin = untwinned(words, page.letters)
     if undisguises(words, latin):
         searches.append((_WORDS, latin))
-    if is_spelled(text):
-        searches.append((_WORDS, worded(unleeted(text))))
+    if page.may_be_disguised and undisguises(text, spelled := unleeted(text)):
+        searches.append((_WORDS, worded(spelled)))
     # In each form a letter stays one letter, so that a place in it is the same place on the page.
     signs: list[tuple[Rule, int, int]] = []
     for searcher, form in searches:

@@ -2,10 +2,12 @@
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate
 
 import re2
 
+from twiceshy.core.disguises import may_be_disguised
 from twiceshy.core.letters import UnreadableError, folded_with_letters, worded
 from twiceshy.core.one_pass import AUTOMATON_BYTES_MAX
 from twiceshy.core.scan_patterns import Rule
@@ -39,6 +41,11 @@ class Page:
     def words(self) -> str:
         """The text as rules on words read it, with as many characters. Raises UnreadableError."""
         return worded(self.text, self.letters)
+
+    @cached_property
+    def may_be_disguised(self) -> bool:
+        """Whether a word of a trick may be cut up in the text, or spelled with digits."""
+        return may_be_disguised(self.text)
 
     def where(self, start: int, end: int) -> str:
         """The field that the characters from ``start`` to ``end`` are of, or the two between which they are split."""
