@@ -116,17 +116,20 @@ class Rules:
         yield from map(self._others.__getitem__, sorted(self._patterns.Match(folded) or ()))
 
     def spans(self, text: bytes) -> list[Span]:
-        """Every span that any rule finds, as they are found. Raises `TooManyError`."""
-        found: list[Span] = []
+        """Every span that any rule finds, in the order of the rules. Raises `TooManyError`."""
+        by_rule: list[list[Span]] = []
         candidates = 0
-        for rule in self._hinted(text):
+        # The last ones first, which find most: where that is too much, the others need not look.
+        for rule in reversed(list(self._hinted(text))):
+            found: list[Span] = []
             for span in rule.find(text):
                 candidates += 1
                 if candidates > CANDIDATES_MAX:
                     raise TooManyError
                 if span is not None and span.end > span.start:
                     found.append(span)
-        return found
+            by_rule.append(found)
+        return [span for found in reversed(by_rule) for span in found]
 
 
 def settled(spans: Iterable[Span]) -> list[Span]:
