@@ -59,6 +59,8 @@ _TAGS_MAX = 30_000
 _MARKS = r"(?:-\r?\n|[*_~`\x{2010}\x{2011}-])*"
 _TAG_WITHIN_WORD = re2.compile(f"{_LETTER}(?:{_MARKS}<[^<>]{{0,{_TAG_CHARS_MAX}}}>)+{_MARKS}{_LETTER}")
 _STANDARD = bytes.maketrans(b"-_", b"+/")
+_ENDS = ((None, b""), (-1, b""), (None, b"=="), (None, b"="))
+"""Where base64 of so many letters beyond a multiple of four ends, and what it is padded with."""
 _CONTROLS = bytes(code for code in range(0x20) if code not in b"\t\n\r\x1b")
 
 
@@ -241,9 +243,8 @@ def _runs(pattern: "re2._Regexp", data: bytes, budget: Budget) -> dict[bytes, No
 
 
 def _base64_bytes(run: bytes) -> bytes:
-    run = run.translate(_STANDARD)
-    run = run[:-1] if len(run) % 4 == 1 else run
-    return binascii.a2b_base64(run + b"=" * (-len(run) % 4))
+    cut, padding = _ENDS[len(run) % 4]
+    return binascii.a2b_base64(run.translate(_STANDARD)[:cut] + padding)
 
 
 def _from_hex(data: bytes, budget: Budget) -> Iterator[str]:
@@ -254,12 +255,12 @@ def _from_hex(data: bytes, budget: Budget) -> Iterator[str]:
 
 
 def _text(data: bytes, errors: str) -> str | None:
-    zeros_min = len(data) // 3 + 1
-    if data.count(0) >= zeros_min:
-        for offset, order in ((1, "le"), (0, "be")):
-            if data[offset::2].count(0) >= zeros_min:
-                return data.decode(f"utf-16-{order}", "replace")
     if len(data.translate(None, _CONTROLS)) < 0.9 * len(data):
+        zeros_min = len(data) // 3 + 1
+        if data.count(0) >= zeros_min:
+            for offset, order in ((1, "le"), (0, "be")):
+                if data[offset::2].count(0) >= zeros_min:
+                    return data.decode(f"utf-16-{order}", "replace")
         return None
     try:
         return data.decode("utf-8", errors)
