@@ -14,7 +14,10 @@ _WORDS = (
 """Words of which there are more in a trick out of its disguise."""
 _ALL_WORDS = one_pass(_WORDS)
 _SIGNS_OF = {letter: "".join(sign for sign, other in LEET.items() if other == letter) for letter in LEET.values()}
-_CUTS = f"[{re2.escape(''.join(sorted(set(''.join(WITHIN_WORDS)))))}]"
+_SIGNS = set("".join(WITHIN_WORDS)) - {"\r", "\n"}
+_CUTS = f"[\r\n{re2.escape(''.join(sorted(_SIGNS)))}]"
+_CUT = f"[\r\n]*[{re2.escape(''.join(sorted(_SIGNS)))}]{_CUTS}*"
+"""With a sign in it: the end of a line, as between two fields, does not cut a word up by itself."""
 
 
 def undisguises(text: str, plain: str) -> bool:
@@ -33,7 +36,7 @@ def may_be_disguised(text: str) -> bool:
 def _cut(word: str) -> Iterator[str]:
     """The word in parts, by where the first cut is."""
     for at in range(1, len(word)):
-        yield f"{word[:at]}{_CUTS}+{f'{_CUTS}*'.join(word[at:])}"
+        yield f"{word[:at]}{_CUT}{f'{_CUTS}*'.join(word[at:])}"
 
 
 def _spelled(word: str) -> Iterator[str]:
