@@ -156,9 +156,9 @@ def believed(observations: Iterable[Observation], since: int | None = None) -> t
     """
     segments: list[Segment] = []
     for begun, end, winner in _won(observations):
-        if not winner.holds or (since is not None and end <= since):
-            continue
         start = begun if since is None else max(begun, since)
+        if end <= start or not winner.holds:
+            continue
         if segments and segments[-1].end == start and segments[-1].object == winner.object:
             segments[-1] = replace(segments[-1], end=end)
         else:
@@ -278,11 +278,6 @@ def overlaps(seen: Observation, segment: Segment) -> bool:
 def supporters(observations: Iterable[Observation], segment: Segment) -> tuple[Observation, ...]:
     """Those of the live observations that say the segment's object somewhere within it."""
     return tuple(o for o in observations if o.holds and o.object == segment.object and overlaps(o, segment))
-
-
-def trust_of(observations: Iterable[Observation], segment: Segment) -> float:
-    """The trust of the segment's most trusted supporter; without any, 0."""
-    return max((seen.trust for seen in supporters(observations, segment)), default=0.0)
 
 
 def reaffirmed_by(observations: Iterable[Observation], segment: Segment) -> tuple[Observation, ...]:

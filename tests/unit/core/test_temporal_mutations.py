@@ -39,7 +39,7 @@ class Rule:
     joins: Callable[[Observation, Observation], bool] = lambda before, after: before.object == after.object
     founds: Callable[[Observation, Observation], Observation] = lambda before, after: before
 
-    def __call__(self, observations: Iterable[Observation]) -> tuple[Segment, ...]:
+    def __call__(self, observations: Iterable[Observation], since: None) -> tuple[Segment, ...]:
         heard = [seen for seen in observations if self.heard(seen)]
         cuts = {cut for seen in heard for cut in (seen.valid_from, seen.valid_to, seen.valid_to + 1)}
         pieces: list[tuple[int, int, Observation, Observation]] = []

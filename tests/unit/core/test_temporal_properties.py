@@ -19,7 +19,6 @@ from twiceshy.core.temporal import (
     diff,
     reaffirmed_by,
     supporters,
-    trust_of,
 )
 
 # Any value of the type, and mostly such as meet: what no clock gives and no event may say is among them.
@@ -48,7 +47,6 @@ def test_belief_is_total_disjoint_ordered_and_merged(observations: list[Observat
         assert before.end < after.start or (before.end == after.start and before.object != after.object)
     for segment in segments:
         support = supporters(observations, segment)
-        assert trust_of(observations, segment) == max(seen.trust for seen in support)
         assert {seen.incident for seen in support} - {segment.founder} == {
             seen.incident for seen in reaffirmed_by(observations, segment)
         }
